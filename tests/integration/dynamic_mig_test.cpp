@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <set>
 #include <string>
 #include <tuple>
@@ -27,6 +26,7 @@
 #include "snug/adapters/obs/metrics.hpp"
 #include "snug/codec/manifests.hpp"
 #include "snug/codec/policy_codec.hpp"
+#include "support/random.hpp"
 
 namespace snug::testing::dynamic_mig_test {
 namespace {
@@ -168,8 +168,6 @@ class DynamicMigTest : public ::testing::Test {
     return text == nullptr ? 20'260'401 : std::stoull(text);
   }
 
-  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
-
   void restart() {
     life_.reset();
     life_ = std::make_unique<Life>(*api_, *policy_, limits_);
@@ -203,14 +201,14 @@ class DynamicMigTest : public ::testing::Test {
         {"gpu-fraction", "0.12"}, {"gpu-fraction", "0.25"}, {"gpu-fraction", "0.5"}};
     const auto& profiles = card_of_node(node).profiles;
     json annotations = json::object();
-    if (below(100) < 60) {
-      annotations["gpu-mig-profile"] = profiles[below(profiles.size())].first;
+    if (random_.chance(60)) {
+      annotations["gpu-mig-profile"] = random_.pick(profiles).first;
     } else {
-      const auto& [key, value] = kShares[below(kShares.size())];
+      const auto& [key, value] = random_.pick(kShares);
       annotations[key] = value;
       annotations["gpu-isolation"] = "mig";
     }
-    if (below(100) < 8) annotations["gpu-count"] = "2";
+    if (random_.chance(8)) annotations["gpu-count"] = "2";
     return annotations;
   }
 
@@ -218,12 +216,12 @@ class DynamicMigTest : public ::testing::Test {
     const std::string name = "p" + std::to_string(number);
     json containers = json::array({{{"name", "main"}}});
     json annotations = asks(number);
-    if (below(100) < 10) {
+    if (random_.chance(10)) {
       containers.push_back({{"name", "beside"}});
       annotations["gpu-memory.beside"] = "4G";
     }
     json inits = json::array();
-    if (below(100) < 10) {
+    if (random_.chance(10)) {
       inits.push_back({{"name", "prepare"}});
       annotations["gpu-memory.prepare"] = "4G";
     }
@@ -242,8 +240,8 @@ class DynamicMigTest : public ::testing::Test {
     const json& pod = pods_.at(name);
     const json reply = life_->post("/filter", {{"Pod", pod}, {"NodeNames", names_}});
     EXPECT_EQ(reply.value("Error", "missing"), "") << name;
-    std::string node = names_[below(names_.size())];
-    const bool anywhere = below(100) < 3;
+    std::string node = random_.pick(names_);
+    const bool anywhere = random_.chance(3);
     if (reply.at("NodeNames").empty()) {
       ++rejected_;
       if (!anywhere) return;
@@ -261,7 +259,7 @@ class DynamicMigTest : public ::testing::Test {
 
   void end_one() {
     if (bound_.empty()) return;
-    std::swap(bound_[below(bound_.size())], bound_.back());
+    std::swap(random_.pick(bound_), bound_.back());
     life_->end(bound_.back());
     pods_.erase(bound_.back());
     bound_.pop_back();
@@ -269,11 +267,11 @@ class DynamicMigTest : public ::testing::Test {
 
   /// One that waits is tried again, or given up.
   void look_after_waiting() {
-    const auto found = pods_.lower_bound("p" + std::to_string(below(kPods)));
+    const auto found = pods_.lower_bound("p" + std::to_string(random_.below(kPods)));
     if (found == pods_.end()) return;
     const std::string name = found->first;
     if (std::ranges::find(bound_, name) != bound_.end()) return;
-    if (below(2) == 0) {
+    if (random_.one_in(2)) {
       schedule(name);
       return;
     }
@@ -375,7 +373,7 @@ class DynamicMigTest : public ::testing::Test {
   }
 
   base::Limits limits_;
-  std::mt19937_64 random_;
+  Random random_;
   std::vector<std::string> names_;
   std::map<std::string, json> slices_;  // that exist, by GPU
   int last_slice_ = 0;
@@ -393,9 +391,9 @@ TEST_F(DynamicMigTest, AfterThreeRestartsTheLedgerIsWhatTheAnnotationsSay) {
   for (int number = 1; number <= kPods && !HasFailure(); ++number) {
     create(number);
     // The cluster fills up first, then as many end as come.
-    if (bound_.size() > 300 || below(100) < 20) end_one();
-    if (below(100) < 30) end_one();
-    if (below(100) < 40) look_after_waiting();
+    if (bound_.size() > 300 || random_.chance(20)) end_one();
+    if (random_.chance(30)) end_one();
+    if (random_.chance(40)) look_after_waiting();
     if (number % kAgentEvery == 0) agents_act();
     if (number % (kPods / (kRestarts + 1)) != 0 || number == kPods) continue;
     check("before a restart");

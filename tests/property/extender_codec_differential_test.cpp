@@ -13,6 +13,7 @@
 
 #include "schedule_oracle.hpp"
 #include "snug/codec/extender_codec.hpp"
+#include "support/random.hpp"
 
 namespace snug::extender_codec_differential_test {
 namespace {
@@ -43,7 +44,7 @@ class Generator {
     }
     if (rarely()) members.push_back(pick(members));
     if (rarely()) members.push_back(R"("Extra":)" + any());
-    std::shuffle(members.begin(), members.end(), random_);
+    random_.shuffle(members);
     for (const std::string& member : members) text += (text.size() > 1 ? "," : "") + member;
     return text + "}";
   }
@@ -54,13 +55,13 @@ class Generator {
   }
 
  private:
-  int number(int from, int to) { return std::uniform_int_distribution<int>{from, to}(random_); }
+  int number(int from, int to) { return static_cast<int>(random_.from_to(from, to)); }
   bool likely() { return number(0, 1) == 0; }
   bool rarely() { return number(0, 15) == 0; }
 
   std::string pick(const std::vector<std::string>& from) {
     if (from.empty()) return "\"x\":1";
-    return from[static_cast<std::size_t>(number(0, static_cast<int>(from.size()) - 1))];
+    return random_.pick(from);
   }
 
   std::string any() {
@@ -190,9 +191,7 @@ class Generator {
 
   void damage(std::string& text) {
     static constexpr std::string_view kAlphabet = "{}[]:,\"\\ 019.eE-ntfa\n\xC3\xFF";
-    const auto at = [&] {
-      return static_cast<std::size_t>(number(0, static_cast<int>(text.size()) - 1));
-    };
+    const auto at = [&] { return random_.below(text.size()); };
     const std::size_t from = at();
     switch (number(0, 5)) {
       case 0:
@@ -202,7 +201,7 @@ class Generator {
         text.erase(from, static_cast<std::size_t>(number(1, 4)));
         return;
       case 2:
-        text.insert(from, 1, kAlphabet[static_cast<std::size_t>(number(0, kAlphabet.size() - 1))]);
+        text.insert(from, 1, kAlphabet[random_.below(kAlphabet.size())]);
         return;
       case 3:
         text.resize(from);
@@ -223,7 +222,7 @@ class Generator {
     text.insert(colon + 1, std::string(levels, '[') + std::string(levels, ']') + ",\"y\":");
   }
 
-  std::mt19937_64 random_;
+  Random random_;
 };
 
 void expect_same(const codec::ScheduleCall& call, OracleCall expected) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "fit/several_containers.hpp"
-#include "fit_oracle.hpp"
 #include "many.hpp"
+#include "oracle/fit_oracle.hpp"
 #include "random_cluster.hpp"
 #include "snug/fit/pod_charge.hpp"
 #include "support/node_states.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "fit_oracle.hpp"
 #include "many.hpp"
+#include "oracle/fit_oracle.hpp"
 #include "random_cluster.hpp"
 #include "snug/plan/plan.hpp"
 #include "support/node_states.hpp"
@@ -38,7 +38,9 @@ struct Case {
   [[nodiscard]] FitOracle oracle(const Site& site) const {
     return {site.inventory,
             site.holdings,
-            {.name_space = name_space, .rules = rules, .held = held.of(name_space).value}};
+            {.name_space = name_space,
+             .rule_of = [this](std::string_view other) { return rules.rule_for(other); },
+             .held = held.of(name_space).value}};
   }
   [[nodiscard]] OwnedIncomingPod claim() const {
     OwnedIncomingPod claim(request);
@@ -113,9 +115,9 @@ Case draw_case() {
     drawn.sites.push_back(draw_site(std::string(1, static_cast<char>('a' + i))));
     const Site& site = drawn.sites.back();
     for (const model::HoldingPtr& holding : site.holdings) {
-      drawn.held.add(holding->name_space, {FitOracle::held_by(*holding, site.inventory)});
+      drawn.held.add(holding->name_space, {FitOracle::held_by(*holding, site.inventory.replicas)});
       RC_ASSERT(fit::held_compute(*holding, &site.inventory).value ==
-                FitOracle::held_by(*holding, site.inventory));
+                FitOracle::held_by(*holding, site.inventory.replicas));
     }
   }
   drawn.name_space = draw_namespace();
@@ -186,7 +188,7 @@ void expect_reuse(const Case& drawn, const FitOracle& oracle, model::PlacementVi
     std::vector<model::DeviceAllocation> instead = takes;
     model::DeviceAllocation& moved = instead[static_cast<std::size_t>(init - takes.begin())];
     const model::ContainerRequest& asked = drawn.request.containers[moved.container];
-    const auto cost = FitOracle::cost(asked, oracle.capacity(other.gpu));
+    const auto cost = FitOracle::cost(asked, oracle.gpus()[other.gpu].info.memory.value);
     moved.gpu = other.gpu;
     moved.mode = other.mode;
     moved.memory = {cost.memory};

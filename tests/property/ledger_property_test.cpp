@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "fit_oracle.hpp"
 #include "many.hpp"
+#include "oracle/fit_oracle.hpp"
 #include "random_cluster.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/plan/plan.hpp"
@@ -83,36 +83,6 @@ void identity_property() {
   world.ledger.release("new");
   RC_ASSERT(describe(*world.ledger.snapshot()) == before);
   RC_ASSERT(!world.ledger.find("new").has_value());
-}
-
-model::MigPlacement placement_of(const model::GpuInfo& gpu, const model::ReservedDevice& device) {
-  const LiteralCard* const card = card_of(gpu);
-  if (card == nullptr || !device.slice) return {};
-  const auto profile =
-      std::ranges::find(card->profiles, device.slice->profile, &LiteralProfile::name);
-  return {static_cast<std::uint16_t>(profile - card->profiles.begin()),
-          static_cast<std::uint16_t>(device.slice->start)};
-}
-
-std::vector<model::DeviceAllocation> takes_of(const model::NodeInventory& node,
-                                              const model::Holding& holding) {
-  std::vector<model::DeviceAllocation> takes;
-  const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
-  for (std::size_t c = 0; c < containers.size(); ++c) {
-    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&containers[c].assigned);
-    if (devices == nullptr) continue;
-    for (const model::ReservedDevice& device : *devices) {
-      const auto gpu = node.find_gpu(device.index, device.uuid);
-      if (!gpu) continue;
-      takes.push_back({.container = static_cast<std::uint16_t>(c),
-                       .gpu = static_cast<std::uint16_t>(*gpu),
-                       .mode = device.mode,
-                       .memory = device.memory,
-                       .compute = device.compute,
-                       .slice = placement_of(node.gpus[*gpu], device)});
-    }
-  }
-  return takes;
 }
 
 /// What plan() says of every node is what reserve then does there.
@@ -376,9 +346,10 @@ std::vector<model::HoldingPtr> with_intents(World& world, const std::string& nod
 /// Whether one of them means to open a GPU, empty now, in another mode than its first.
 bool opens_otherwise(const model::NodeInventory& node,
                      const std::vector<model::HoldingPtr>& holdings) {
+  const FitOracle oracle(node, {});
   return std::ranges::any_of(holdings, [&](const model::HoldingPtr& holding) {
     return std::ranges::any_of(
-        takes_of(node, *holding), [&](const model::DeviceAllocation& allocation) {
+        oracle.takes_of(*holding), [&](const model::DeviceAllocation& allocation) {
           const auto& modes = node.gpus[allocation.gpu].allowed_modes;
           const auto first = std::ranges::find_if(modes, [](model::GpuMode mode) {
             return mode == model::GpuMode::kTimeSlicing || mode == model::GpuMode::kMps;
@@ -427,7 +398,7 @@ void foreign_sequence_property() {
           RC_ASSERT(promised == oracle.possible(request));
           break;
         }
-        const std::vector<model::DeviceAllocation> takes = takes_of(world.nodes.at(node), **result);
+        const FitOracle::Takes takes = oracle.takes_of(**result);
         RC_ASSERT(oracle.accepts(request, takes) && later.accepts(request, takes));
       }
     }

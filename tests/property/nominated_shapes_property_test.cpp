@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "fit_oracle.hpp"
 #include "many.hpp"
+#include "oracle/fit_oracle.hpp"
 #include "random_cluster.hpp"
 #include "support/owned_incoming_pod.hpp"
 
@@ -38,6 +38,11 @@ struct Shapes {
   const model::Nomination* first = nullptr;  // of those that could have room; null: none could
   int waits = 0;  // for whom it has to: 0 nobody, 1 those that are ending, 2 all lower ones too
 
+  [[nodiscard]] Asker asker(const std::string& name_space, std::int64_t its_own) const {
+    return {.name_space = name_space,
+            .rule_of = [this](std::string_view other) { return rules.rule_for(other); },
+            .held = its_own};
+  }
   /// Whether the nominated pod could have its GPUs without those that go, beside one more.
   template <typename Goes>
   [[nodiscard]] bool possible(const model::Nomination& pod, const Goes& goes,
@@ -47,12 +52,12 @@ struct Shapes {
       if (!goes(*holding)) left.push_back(holding);
     }
     if (more != nullptr) left.push_back(more);
-    Asker asker{.name_space = pod.name_space, .rules = rules, .held = 0};
+    std::int64_t its_own = 0;
     for (const model::HoldingPtr& holding : left) {
-      if (holding->name_space != asker.name_space) continue;
-      asker.held += FitOracle::held_by(*holding, inventory);
+      if (holding->name_space != pod.name_space) continue;
+      its_own += FitOracle::held_by(*holding, inventory.replicas);
     }
-    return FitOracle(inventory, left, asker).possible(pod.request);
+    return FitOracle(inventory, left, asker(pod.name_space, its_own)).possible(pod.request);
   }
   [[nodiscard]] bool possible(const model::Nomination& pod, int its_waits,
                               const model::HoldingPtr& more) const {
@@ -74,9 +79,9 @@ struct Shapes {
     }
   }
   [[nodiscard]] bool accepts(model::PlacementView placement) const {
-    const Asker asker{
-        .name_space = asking.name_space, .rules = rules, .held = held.of(asking.name_space).value};
-    return FitOracle(inventory, holdings, asker).accepts(asking.request, placement.allocations);
+    return FitOracle(inventory, holdings,
+                     asker(asking.name_space, held.of(asking.name_space).value))
+        .accepts(asking.request, placement.allocations);
   }
   [[nodiscard]] plan::NodeChoice choose(const model::Nominations* kept) const {
     return plan::choose_placement(*state, asking.view(),
@@ -101,7 +106,7 @@ Shapes draw_shapes() {
     if (choice.reason != model::ReasonCode::kNone) continue;
     auto holding = plan::to_holding(*state, claim.view(), choice.placement);
     holding->terminating = one_in(4);
-    drawn.held.add(holding->name_space, {FitOracle::held_by(*holding, drawn.inventory)});
+    drawn.held.add(holding->name_space, {FitOracle::held_by(*holding, drawn.inventory.replicas)});
     drawn.holdings.push_back(std::move(holding));
   }
   drawn.state = fit::build_node_state(inventory, drawn.holdings);

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "mig_oracle.hpp"
+#include "oracle/mig_cards.hpp"
 #include "support/mig_nodes.hpp"
 
 namespace snug {

@@ -225,14 +225,14 @@ std::int64_t rounded_up(const std::string& text, long double factor) {
                           : static_cast<std::int64_t>(whole);
 }
 
-struct Amounts {
+struct Quantities {
   std::optional<std::int64_t> cpu, memory;
   bool others = false;
   model::StringMap gpus;
 };
 
-Amounts amounts(const json& object, const char* key) {
-  Amounts out;
+Quantities quantities_of(const json& object, const char* key) {
+  Quantities out;
   for (const auto& [name, value] : quantities(object, key)) {
     if (name == "cpu") {
       out.cpu = rounded_up(value, 1e3L);
@@ -255,8 +255,8 @@ void add_containers(model::PodFacts& pod, const json& spec, bool init) {
     if (init)
       container.type = always ? model::ContainerType::kSidecar : model::ContainerType::kInit;
     if (const json* resources = find(item, "resources"); resources != nullptr) {
-      const Amounts limits = amounts(*resources, "limits");
-      Amounts requests = amounts(*resources, "requests");
+      const Quantities limits = quantities_of(*resources, "limits");
+      Quantities requests = quantities_of(*resources, "requests");
       container.gpu_resources = limits.gpus;
       container.gpu_resources.merge(requests.gpus);
       container.host.cpu_milli = requests.cpu.value_or(limits.cpu.value_or(0));
@@ -272,13 +272,13 @@ void add_containers(model::PodFacts& pod, const json& spec, bool init) {
 }
 
 void read_pod_amounts(model::PodFacts& pod, const json& spec) {
-  const Amounts overhead = amounts(spec, "overhead");
+  const Quantities overhead = quantities_of(spec, "overhead");
   pod.overhead = {overhead.cpu.value_or(0), overhead.memory.value_or(0)};
   pod.has_other_constraints |= overhead.others;
   const json* resources = find(spec, "resources");
   if (resources == nullptr) return;
-  const Amounts limits = amounts(*resources, "limits");
-  const Amounts requests = amounts(*resources, "requests");
+  const Quantities limits = quantities_of(*resources, "limits");
+  const Quantities requests = quantities_of(*resources, "requests");
   pod.has_other_constraints |= limits.others || requests.others;
   const auto none_asks = [&](std::int64_t model::HostResources::* amount) {
     return std::ranges::all_of(pod.containers, [&](const model::ContainerFacts& container) {

@@ -2,7 +2,7 @@
 file(GLOB sim_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sim/harness/*.cpp)
 add_library(snug_sim_harness STATIC ${sim_sources})
 target_include_directories(snug_sim_harness PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(snug_sim_harness PUBLIC snug_service)
+target_link_libraries(snug_sim_harness PUBLIC snug_oracle snug_service)
 
 # Deliberately broken copies: each patch changes one source file of src/, and the linker sees the
 # changed object before the library that holds the right one. A test for each: the naive model must

@@ -74,7 +74,8 @@ SimNode make_node(int number) {
     node.gpus.push_back({.index = i,
                          .uuid = "GPU-" + node.name + "-" + std::to_string(i),
                          .model = "NVIDIA-A100-SXM4-40GB",
-                         .memory = 40'960});
+                         .memory = {40'960},
+                         .allowed_modes = {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing}});
   }
   return node;
 }

@@ -2,15 +2,16 @@
 // index alone, so the GPU at an index of a node must not change. Pure.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "oracle/amounts.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/reservation.hpp"
 #include "snug/model/snapshot.hpp"
@@ -31,57 +32,30 @@ struct NodeUsage {
   friend bool operator==(const NodeUsage&, const NodeUsage&) = default;
 };
 
-/// What a pod takes of one GPU in each phase: while the init container at this position runs, or,
-/// for kMainPhase, afterwards.
-using UsageByPhase = std::map<std::size_t, GpuUsage>;
-inline constexpr std::size_t kMainPhase = SIZE_MAX;
-
-/// Returns what the pod takes of each GPU in each phase, by the index of the GPU.
-inline std::map<int, UsageByPhase> usage_by_phase(const model::Holding& holding) {
-  const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
-  std::vector<std::size_t> moments = {kMainPhase};
-  for (std::size_t c = 0; c < containers.size(); ++c) {
-    if (holding.container_type(c) == model::ContainerType::kInit) moments.push_back(c);
-  }
-  std::map<int, UsageByPhase> sums;
-  for (std::size_t c = 0; c < containers.size(); ++c) {
-    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&containers[c].assigned);
-    if (devices == nullptr) continue;
-    const model::ContainerType kind = holding.container_type(c);
-    for (const model::ReservedDevice& device : *devices) {
-      for (const std::size_t moment : moments) {
-        const bool runs = kind == model::ContainerType::kInit      ? moment == c
-                          : kind == model::ContainerType::kSidecar ? c < moment
-                                                                   : moment == kMainPhase;
-        GpuUsage& sum = sums[device.index][moment];
-        sum.wholes = sum.wholes > 0 || device.mode == model::GpuMode::kWhole ? 1 : 0;
-        if (!runs) continue;
-        sum.memory += device.memory.value;
-        sum.compute += device.compute.value;
-      }
-    }
-  }
-  return sums;
-}
-
-/// Adds a pod to `sum`. For each GPU, the pod counts with the most that it takes in any phase.
+/// Of each GPU a pod has the most that it takes at any time.
 inline void add_usage(NodeUsage& sum, const model::Holding& holding) {
-  for (const model::ReservedContainer& container : holding.reservation.containers) {
-    const auto* units = std::get_if<model::KubeletUnits>(&container.assigned);
-    if (units != nullptr) sum.units[units->resource] += units->count;
-  }
-  for (const auto& [index, moments] : usage_by_phase(holding)) {
-    GpuUsage most{.holders = 1};
-    for (const auto& [moment, now] : moments) {
-      most.memory = std::max(most.memory, now.memory);
-      most.compute = std::max(most.compute, now.compute);
-      most.wholes = std::max(most.wholes, now.wholes);
+  const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
+  std::map<int, std::vector<Part>> parts;
+  std::set<int> wholes;
+  for (std::size_t c = 0; c < containers.size(); ++c) {
+    if (const auto* units = std::get_if<model::KubeletUnits>(&containers[c].assigned)) {
+      sum.units[units->resource] += units->count;
+      continue;
     }
+    for (const auto& device :
+         std::get<std::vector<model::ReservedDevice>>(containers[c].assigned)) {
+      parts[device.index].push_back(
+          {holding.container_type(c), c, {device.memory.value, device.compute.value}});
+      if (device.mode == model::GpuMode::kWhole) wholes.insert(device.index);
+    }
+  }
+  for (const auto& [index, of_gpu] : parts) {
+    const Amounts most = together(of_gpu);
     GpuUsage& gpu = sum.gpus[index];
     gpu.memory += most.memory;
     gpu.compute += most.compute;
-    gpu.wholes += most.wholes;
-    gpu.holders += most.holders;
+    gpu.wholes += wholes.contains(index) ? 1 : 0;
+    ++gpu.holders;
   }
 }
 

@@ -13,8 +13,8 @@ void Agents::act(const std::string& name) {
   hardware.published = false;
   // The agent may report a failure again although the pod of the failure is gone.
   std::vector<SimFailure> before = std::exchange(hardware.failures, {});
-  for (const SimGpu& gpu : node.gpus) {
-    if (!gpu.mig) continue;
+  for (const model::GpuInfo& gpu : node.gpus) {
+    if (!gpu.mig_enabled) continue;
     serve(name, gpu, hardware);
     check(name, gpu, hardware);
   }
@@ -48,24 +48,24 @@ std::vector<Agents::Wanted> Agents::wanted(const std::string& node, const std::s
   return all;
 }
 
-std::vector<PlainSlice> Agents::in_use(const std::string& node, const std::string& gpu) {
-  std::vector<PlainSlice> all;
+std::vector<model::Slice> Agents::in_use(const std::string& node, const std::string& gpu) {
+  std::vector<model::Slice> all;
   for (const auto& [uid, pod] : world_.pods()) {
     if (!pod.holds() || pod.facts.node_name != node) continue;
-    for (const Device& device : model_.held(pod).devices) {
-      if (device.uuid == gpu && !device.slice.profile.empty()) all.push_back(device.slice);
+    for (const auto& [container, device] : model_.held(pod).devices) {
+      if (device.uuid == gpu && device.slice) all.push_back(*device.slice);
     }
   }
   return all;
 }
 
-void Agents::serve(const std::string& node, const SimGpu& gpu, Hardware& hardware) {
+void Agents::serve(const std::string& node, const model::GpuInfo& gpu, Hardware& hardware) {
   Card& card = hardware.cards[gpu.uuid];
   if (card.model != gpu.model) card = {gpu.model, {}};
   for (const Wanted& want : wanted(node, gpu.uuid)) {
-    if (!card_of(gpu)->legal(want.slice)) continue;
+    if (card_of(gpu)->find(want.slice) == nullptr) continue;
     auto there = std::ranges::find_if(
-        card.slices, [&](const PlainSlice& slice) { return slice.same_place(want.slice); });
+        card.slices, [&](const model::Slice& slice) { return same_place(slice, want.slice); });
     if (there == card.slices.end()) {
       const bool failed = !make_room(node, gpu, want.slice, card) || random_.chance(6);
       if (failed) {
@@ -74,7 +74,7 @@ void Agents::serve(const std::string& node, const SimGpu& gpu, Hardware& hardwar
         ++counts_.failed;
         continue;
       }
-      PlainSlice slice = want.slice;
+      model::Slice slice = want.slice;
       slice.uuid = "MIG-" + std::to_string(++last_serial_);
       note_("  creates" + show(slice) + " on " + gpu.uuid + " for " + want.pod);
       there = card.slices.insert(card.slices.end(), std::move(slice));
@@ -89,30 +89,29 @@ void Agents::serve(const std::string& node, const SimGpu& gpu, Hardware& hardwar
   }
 }
 
-/// Removes slices that are in the way of `slice` and are not reserved. Returns false if reserved
-/// slices leave no room.
-bool Agents::make_room(const std::string& node, const SimGpu& gpu, const PlainSlice& slice,
-                       Card& card) {
-  const PlainCard& plain = *card_of(gpu);
+/// False: what is in the way is reserved.
+bool Agents::make_room(const std::string& node, const model::GpuInfo& gpu,
+                       const model::Slice& slice, Card& card) {
+  const LiteralCard& plain = *card_of(gpu);
   const std::vector<Wanted> reserved = wanted(node, gpu.uuid);
-  const std::vector<PlainSlice> used = in_use(node, gpu.uuid);
-  const auto stands_in = [](const auto& all, const PlainSlice& one) {
-    return std::ranges::any_of(all, [&](const PlainSlice& each) { return each.same_place(one); });
+  const std::vector<model::Slice> used = in_use(node, gpu.uuid);
+  const auto stands_in = [](const auto& all, const model::Slice& one) {
+    return std::ranges::any_of(all,
+                               [&](const model::Slice& each) { return same_place(each, one); });
   };
   SliceUse use;
-  std::vector<PlainSlice> reserved_slices;
+  std::vector<model::Slice> reserved_slices;
   for (const Wanted& want : reserved) reserved_slices.push_back(want.slice);
-  // Reserved slices stay. Other slices stay if they are not in the way. Two slices are in each
-  // other's way if they overlap, or if they need the same engine.
-  std::vector<PlainSlice> kept;
-  for (const PlainSlice& there : card.slices) {
+  // What is reserved stays. Of the others those that are not in the way: an engine can be, too.
+  std::vector<model::Slice> kept;
+  for (const model::Slice& there : card.slices) {
     if (!stands_in(reserved_slices, there)) continue;
     use.add(plain, there);
     kept.push_back(there);
   }
   if (!use.room_for(plain, slice)) return false;
   use.add(plain, slice);
-  for (const PlainSlice& there : card.slices) {
+  for (const model::Slice& there : card.slices) {
     if (stands_in(reserved_slices, there)) continue;
     if (use.room_for(plain, there)) {
       use.add(plain, there);
@@ -129,15 +128,15 @@ bool Agents::make_room(const std::string& node, const SimGpu& gpu, const PlainSl
   return true;
 }
 
-/// Checks that each reserved slice either exists or is published as a failure.
-void Agents::check(const std::string& node, const SimGpu& gpu, const Hardware& hardware) {
-  const std::vector<PlainSlice>& there = hardware.cards.at(gpu.uuid).slices;
+/// Whoever says that it has a slice finds it, or the agent says that it could not be.
+void Agents::check(const std::string& node, const model::GpuInfo& gpu, const Hardware& hardware) {
+  const std::vector<model::Slice>& there = hardware.cards.at(gpu.uuid).slices;
   for (const Wanted& want : wanted(node, gpu.uuid)) {
-    if (!card_of(gpu)->legal(want.slice)) continue;
+    if (card_of(gpu)->find(want.slice) == nullptr) continue;
     const bool exists = std::ranges::any_of(
-        there, [&](const PlainSlice& slice) { return slice.same_place(want.slice); });
+        there, [&](const model::Slice& slice) { return same_place(slice, want.slice); });
     const bool told = std::ranges::any_of(hardware.failures, [&](const SimFailure& failure) {
-      return failure.gpu == gpu.uuid && failure.slice.same_place(want.slice);
+      return failure.gpu == gpu.uuid && same_place(failure.slice, want.slice);
     });
     if (exists == told) {
       model_.report("agent", want.pod + " has" + show(want.slice) + " on " + gpu.uuid + " of " +
@@ -153,10 +152,11 @@ void Agents::publish(const std::string& name) {
   if (hardware.published || found == world_.nodes().end()) return;
   hardware.published = true;
   SimNode node = found->second;
-  for (SimGpu& gpu : node.gpus) {
+  for (model::GpuInfo& gpu : node.gpus) {
     const auto card = hardware.cards.find(gpu.uuid);
-    if (!gpu.mig || card == hardware.cards.end() || card->second.model != gpu.model) continue;
-    gpu.instances = card->second.slices;
+    if (!gpu.mig_enabled || card == hardware.cards.end() || card->second.model != gpu.model)
+      continue;
+    gpu.mig_instances = card->second.slices;
   }
   node.failures = hardware.failures;
   note_("  " + name + " says what is there");

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "sim/harness/naive_model.hpp"
-#include "sim/harness/random.hpp"
 #include "sim/harness/world.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 
@@ -42,10 +42,10 @@ class Agents {
  private:
   struct Card {
     std::string model;
-    std::vector<PlainSlice> slices;
+    std::vector<model::Slice> slices;
   };
   struct Wanted {
-    PlainSlice slice;
+    model::Slice slice;
     std::string pod;  // uid
     friend bool operator==(const Wanted&, const Wanted&) = default;
   };
@@ -56,13 +56,14 @@ class Agents {
     bool published = true;
   };
 
-  void serve(const std::string& node, const SimGpu& gpu, Hardware& hardware);
-  bool make_room(const std::string& node, const SimGpu& gpu, const PlainSlice& slice, Card& card);
-  /// The slices on the GPU in the reservation annotations of bound pods that have not finished.
+  void serve(const std::string& node, const model::GpuInfo& gpu, Hardware& hardware);
+  bool make_room(const std::string& node, const model::GpuInfo& gpu, const model::Slice& slice,
+                 Card& card);
+  /// What pods that are bound and live say that they have on the GPU.
   [[nodiscard]] std::vector<Wanted> wanted(const std::string& node, const std::string& gpu) const;
-  /// The slices that these pods hold, even if somebody has edited their annotations since.
-  [[nodiscard]] std::vector<PlainSlice> in_use(const std::string& node, const std::string& gpu);
-  void check(const std::string& node, const SimGpu& gpu, const Hardware& hardware);
+  /// What they have, whatever they say now.
+  [[nodiscard]] std::vector<model::Slice> in_use(const std::string& node, const std::string& gpu);
+  void check(const std::string& node, const model::GpuInfo& gpu, const Hardware& hardware);
 
   World& world_;
   NaiveModel& model_;

@@ -1,8 +1,8 @@
 // Random requests of the simulated pods, in every form that the annotations allow.
 #pragma once
 
-#include "sim/harness/random.hpp"
 #include "snug/model/pod.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

@@ -25,9 +25,9 @@
 #include "sim/harness/lease_store.hpp"
 #include "sim/harness/member.hpp"
 #include "sim/harness/naive_model.hpp"
-#include "sim/harness/random.hpp"
 #include "sim/harness/users.hpp"
 #include "sim/harness/world.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "sim/harness/objects.hpp"
-#include "sim/harness/random.hpp"
 #include "snug/service/ports.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

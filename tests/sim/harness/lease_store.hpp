@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/harness/random.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/service/ports.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

@@ -48,32 +48,34 @@ void NaiveModel::check_sums(const Observed& seen, const std::vector<Holder>& all
       report("different", "the snapshot lacks " + name);
       continue;
     }
-    const NodeUse use = use_of(node, all);
-    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-      const std::string where = name + "/" + std::to_string(node.gpus[i].index);
-      const Observed::Gpu* gpu = seen_gpu(found->second, node.gpus[i].index, nullptr);
-      if (gpu == nullptr) {
+    const FitOracle truth = oracle_of(node, all, {});
+    for (const FitOracle::Gpu& held : truth.gpus()) {
+      const std::string where = name + "/" + std::to_string(held.info.index);
+      const Observed::Gpu* gpu =
+          seen_gpu(found->second, held.info.index, held.vanished ? &held.info.uuid : nullptr);
+      if (gpu == nullptr && !held.vanished) {
         report("different", "the snapshot lacks " + where);
         continue;
       }
-      check_gpu(where, use.gpus[i].used, {gpu->used_memory, gpu->used_compute}, how);
-      check_taken(where, use.gpus[i].slices.taken, gpu->taken, how);
+      const Amounts counted =
+          gpu == nullptr ? Amounts{} : Amounts{gpu->used_memory, gpu->used_compute};
+      check_gpu(where + (held.vanished ? " that vanished" : ""), held.used, counted, how);
+      if (held.vanished) continue;
+      check_taken(where, held.slices ? held.slices->held_slices() : 0, gpu->taken, how);
     }
-    for (const auto& [id, gone] : use.vanished) {
-      const std::string where = name + "/" + std::to_string(id.first) + " that vanished";
-      const Observed::Gpu* gpu = seen_gpu(found->second, id.first, &id.second);
-      check_gpu(where, gone.used,
-                gpu == nullptr ? Amounts{} : Amounts{gpu->used_memory, gpu->used_compute}, how);
+    const auto sum_of = [](const std::map<std::string, std::int64_t>& units) {
+      std::int64_t sum = 0;
+      for (const auto& [resource, count] : units) sum += count;
+      return sum;
+    };
+    const std::int64_t units = sum_of(found->second.units);
+    const std::int64_t held = sum_of(truth.units());
+    if (units < held || (how == Compare::kEqual && units != held)) {
+      report(units < held ? "freed" : "leak", "the snapshot counts " + std::to_string(units) +
+                                                  " units on " + name + " for " +
+                                                  std::to_string(held));
     }
-    std::int64_t units = 0;
-    for (const auto& [resource, count] : found->second.units) units += count;
-    if (units < use.units || (how == Compare::kEqual && units != use.units)) {
-      report(units < use.units ? "freed" : "leak", "the snapshot counts " + std::to_string(units) +
-                                                       " units on " + name + " for " +
-                                                       std::to_string(use.units));
-    }
-    const auto gpus = static_cast<std::size_t>(std::ssize(node.gpus)) + use.vanished.size();
-    if (how == Compare::kEqual && found->second.gpus.size() != gpus) {
+    if (how == Compare::kEqual && found->second.gpus.size() != truth.gpus().size()) {
       report("different", "the snapshot has other GPUs on " + name);
     }
   }

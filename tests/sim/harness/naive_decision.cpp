@@ -5,118 +5,48 @@
 #include "sim/harness/naive_model.hpp"
 
 namespace snug {
+namespace {
 
-void NaiveModel::check_choice(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
-                              Beside beside) {
-  const std::string who = pod.uid + " on " + room.node.name;
-  if (const char* why = obstacle_to_kind(held.ask, room)) {
-    report("decision", who + ": " + why + "; it is given " + show(held.held));
-    return;
-  }
-  if (held.ask.units > 0) {
-    const std::map<std::string, std::int64_t> expected{{kGpuUnits, held.ask.units}};
-    if (!held.held.devices.empty() || held.held.units != expected) {
-      report("decision", who + " asks for units and is given " + show(held.held));
-    }
-    return;
-  }
-  std::vector<Take> takes;
-  std::map<std::string, std::set<std::size_t>> gpus;  // by container
-  for (const Device& device : held.held.devices) {
-    const PlainContainer* ask = held.ask.find(device.container);
-    const auto gpu = std::ranges::find_if(room.node.gpus, [&](const SimGpu& g) {
-      return g.index == device.index && g.uuid == device.uuid;
-    });
-    if (ask == nullptr || gpu == room.node.gpus.end()) {
-      report("decision", who + " is given what is not there or not asked: " + show(held.held));
-      return;
-    }
-    const auto at = static_cast<std::size_t>(gpu - room.node.gpus.begin());
-    takes.push_back({static_cast<std::size_t>(ask - held.ask.containers.data()), at});
-    gpus[ask->name].insert(at);
-    const PlainCard* card = card_of(*gpu);
-    const PlainProfile* profile = card == nullptr ? nullptr : card->find(device.slice.profile);
-    if ((card != nullptr && profile == nullptr) ||
-        (card == nullptr && !device.slice.profile.empty())) {
-      report("decision", who + " is given a slice that is none: " + show(held.held));
-      return;
-    }
-    const Amounts cost = card == nullptr ? ask->cost(gpu->memory) : card->cost(*profile);
-    if (cost != Amounts{device.memory, device.compute}) {
-      report("decision", who + " is charged wrongly: " + show(held.held));
-    }
-  }
-  for (const PlainContainer& ask : held.ask.containers) {
-    const auto count = std::ranges::count(held.held.devices, ask.name, &Device::container);
-    if (count != ask.count || std::ssize(gpus[ask.name]) != ask.count) {
-      report("decision", who + ": " + ask.name + " asks for " + std::to_string(ask.count) +
-                             " GPUs: " + show(held.held));
-    }
-  }
-  check_modes(pod, held, room, takes, beside);
-  for (std::size_t gpu = 0; gpu < room.node.gpus.size(); ++gpu) {
-    if (room.node.gpus[gpu].mig) check_slices(pod, held, room, takes, gpu);
-  }
+/// Null: the device is there, and its slice, if it is one, is called as the node says.
+const char* flaw_of(const Device& device, const SimNode& node) {
+  const auto& [container, given] = device;
+  const auto gpu = std::ranges::find_if(node.gpus, [&](const model::GpuInfo& g) {
+    return g.index == given.index && g.uuid == given.uuid;
+  });
+  if (gpu == node.gpus.end()) return "the GPU is not there";
+  const LiteralCard* card = card_of(*gpu);
+  if ((card != nullptr) != given.slice.has_value()) return "the GPU is not shared in that way";
+  if (card == nullptr) return nullptr;
+  if (card->find(*given.slice) == nullptr) return "the card has no such slice";
+  const auto there = std::ranges::find_if(gpu->mig_instances, [&](const model::Slice& slice) {
+    return same_place(slice, *given.slice);
+  });
+  const std::string uuid = there == gpu->mig_instances.end() ? "" : there->uuid;
+  return given.slice->uuid == uuid ? nullptr : "the slice has another uuid";
 }
 
-/// Checks the assigned slices on one GPU: they have the right profiles, they are free, and slices
-/// that exist have their uuids.
-void NaiveModel::check_slices(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
-                              const std::vector<Take>& takes, std::size_t gpu) {
-  const SimGpu& on = room.node.gpus[gpu];
-  const PlainCard& card = *card_of(on);
-  std::vector<const PlainContainer*> asks;
-  std::vector<PlainSlice> given;
-  for (std::size_t i = 0; i < takes.size(); ++i) {
-    if (takes[i].gpu != gpu) continue;
-    asks.push_back(&held.ask.containers[takes[i].container]);
-    given.push_back(held.held.devices[i].slice);
-  }
-  if (asks.empty()) return;
-  const auto wrong = [&](const char* why) {
+}  // namespace
+
+void NaiveModel::check_choice(const model::PodFacts& pod, const PlainHeld& held,
+                              const SimNode& node, const FitOracle& oracle,
+                              FitOracle::Beside beside) {
+  const auto wrong = [&](const std::string& why) {
     report("decision",
-           pod.uid + " on " + room.node.name + ": " + why + "; it is given " + show(held.held));
+           pod.uid + " on " + node.name + ": " + why + "; it is given " + show(held.held));
   };
-  const std::vector<SliceWant> wants = slice_wants(on, room.node.dynamic, asks);
-  if (wants.empty()) return wrong("no profile serves that");
-  SliceUse use = slices_beside(room, gpu);
-  for (std::size_t i = 0; i < wants.size(); ++i) {
-    const PlainSlice& slice = given[i];
-    const auto there = std::ranges::find_if(
-        on.instances, [&](const PlainSlice& s) { return s.same_place(slice); });
-    const bool exists = there != on.instances.end();
-    if (slice.profile != wants[wants[i].owner].profile->name) wrong("another profile is smaller");
-    if (!card.legal(slice)) return wrong("the card has no such slice");
-    if (!exists && !room.node.dynamic) wrong("the slice does not exist");
-    if (slice.uuid != (exists ? there->uuid : "")) wrong("the slice has another uuid");
-    if (wants[i].owner != i) {
-      if (slice != given[wants[i].owner]) wrong("an init container has a slice of its own");
-      continue;
-    }
-    if (!use.room_for(card, slice)) wrong("the slice is not free");
-    use.add(card, slice);
+  const auto& asking = held.ask.request.containers;
+  if (held.ask.malformed) return wrong("the request is malformed");
+  for (const Device& device : held.held.devices) {
+    if (const char* why = flaw_of(device, node)) return wrong(why);
   }
-}
-
-void NaiveModel::check_modes(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
-                             const std::vector<Take>& takes, Beside beside) {
-  const std::string who = pod.uid + " on " + room.node.name;
-  std::map<std::size_t, std::string> modes;
-  if (const char* why = obstacle(held.ask, room, takes, modes)) {
-    report("decision", who + ": " + why + "; it is given " + show(held.held));
-    return;
+  std::map<std::string, std::int64_t> units;
+  if (held.ask.request.is_kubelet_assigned()) units[kGpuUnits] = asking.front().count;
+  if (held.held.units != units) return wrong("it asks for other units");
+  if (held.holding->reservation.containers.size() != asking.size()) {
+    return wrong("other containers ask");
   }
-  for (std::size_t i = 0; i < takes.size(); ++i) {
-    const std::string& mode = held.held.devices[i].mode;
-    const std::string& expected = modes[takes[i].gpu];
-    if (mode == expected) continue;
-    const SimGpu& gpu = room.node.gpus[takes[i].gpu];
-    // A holder that the model does not see may have set the sharing mode of a GPU that seems empty.
-    const bool other_share = beside == Beside::kMore && room.use.gpus[takes[i].gpu].modes.empty() &&
-                             mode != "whole" && expected != "whole" &&
-                             std::ranges::find(gpu.modes, mode) != gpu.modes.end();
-    if (!other_share) report("decision", who + " should be " + expected + ": " + show(held.held));
-  }
+  const std::string why = oracle.obstacle(held.ask.request, oracle.takes_of(*held.holding), beside);
+  if (!why.empty()) wrong(why);
 }
 
 void NaiveModel::check_decision(const service::Binding& binding, const Observed& seen) {
@@ -138,22 +68,17 @@ void NaiveModel::check_decision(const service::Binding& binding, const Observed&
     report("decision", pod.uid + " is bound to the unknown node " + binding.node);
     return;
   }
-  const auto check_beside = [&](std::vector<Holder> others, Beside beside) {
+  const auto check_beside = [&](std::vector<Holder> others, FitOracle::Beside beside) {
     std::erase_if(others, [&](const Holder& other) { return other.uid == binding.uid; });
-    const NodeUse use = use_of(node->second, others);
-    check_choice(pod, *held,
-                 {.node = node->second,
-                  .use = use,
-                  .policy = policy_,
-                  .name_space = pod.name_space,
-                  .cap_left = cap_left(pod.name_space, others, feed_.told_nodes())},
-                 beside);
+    const auto oracle =
+        oracle_of(node->second, others, asker_of(pod.name_space, others, feed_.told_nodes()));
+    check_choice(pod, *held, node->second, oracle, beside);
   };
-  check_beside(holders(true), Beside::kMore);
-  // Check also beside the holdings in Snug's ledger, some of which may have ended since.
+  check_beside(holders(true), FitOracle::Beside::kMore);
+  // And beside what Snug believes to be taken, which may have ended since.
   const bool promised = std::ranges::find(seen.promises, binding.node, &Observed::Promise::node) !=
                         seen.promises.end();
-  check_beside(holders_in(seen), promised ? Beside::kMore : Beside::kNobody);
+  check_beside(holders_in(seen), promised ? FitOracle::Beside::kMore : FitOracle::Beside::kNobody);
   check_nominated(pod, binding, seen);
 }
 
@@ -161,8 +86,7 @@ std::vector<Holder> NaiveModel::holders_in(const Observed& seen) const {
   std::vector<Holder> all;
   for (const auto& [uid, known] : seen.pods) {
     const model::PodFacts& pod = world_.born(uid);
-    auto held = std::make_shared<const PlainHeld>(known.held, plain_ask(pod));
-    all.push_back({uid, known.node, &pod, std::move(held), known.terminating});
+    all.push_back({uid, known.node, &pod, held_as(pod, known.node, known.held), known.terminating});
   }
   return all;
 }
@@ -179,14 +103,8 @@ bool NaiveModel::finds_room(const model::PodFacts& pod, const SimNode& node,
     if (waits != Waits::kForNobody && later && holder.node == node.name) continue;
     stay.push_back(holder);
   }
-  const NodeUse use = use_of(node, stay);
-  return any_choice(plain_ask(pod),
-                    {.node = node,
-                     .use = use,
-                     .policy = policy_,
-                     .name_space = pod.name_space,
-                     .cap_left = cap_left(pod.name_space, stay, nodes)},
-                    [](const auto&) { return true; });
+  return oracle_of(node, stay, asker_of(pod.name_space, stay, nodes))
+      .possible(plain_ask(pod).request);
 }
 
 NaiveModel::Waits NaiveModel::waits_for(const model::PodFacts& pod, const SimNode& node,
@@ -233,8 +151,7 @@ std::vector<Holder> NaiveModel::promised_to_others(const model::PodFacts& pod,
     if (promise.node != node || promise.uid == pod.uid) continue;
     const model::PodFacts& other = world_.born(promise.uid);
     if (pod.nominated_node_name == node && comes_before(pod, other)) continue;
-    auto held = std::make_shared<const PlainHeld>(promise.held, plain_ask(other));
-    others.push_back({promise.uid, node, &other, std::move(held), false});
+    others.push_back({promise.uid, node, &other, held_as(other, node, promise.held), false});
   }
   return others;
 }
@@ -243,16 +160,11 @@ NaiveModel::Fit NaiveModel::fits(const model::PodFacts& pod, const std::string& 
                                  const std::vector<Observed::Promise>& promises) {
   const PlainAsk ask = plain_ask(pod);
   if (ask.nothing()) return Fit::kYes;
+  if (ask.malformed) return Fit::kNo;
   const auto found = world_.nodes().find(node_name);
   if (found == world_.nodes().end()) return Fit::kNo;
   const SimNode& node = found->second;
   std::vector<Holder> all = holders(false);
-  const NodeUse use = use_of(node, all);
-  const Room room{.node = node,
-                  .use = use,
-                  .policy = policy_,
-                  .name_space = pod.name_space,
-                  .cap_left = cap_left(pod.name_space, all, world_.nodes())};
   std::vector<std::pair<const model::PodFacts*, Waits>> kept;
   int nominated = 0;
   for (const auto& [uid, other] : world_.pods()) {
@@ -265,23 +177,21 @@ NaiveModel::Fit NaiveModel::fits(const model::PodFacts& pod, const std::string& 
   }
   std::vector<Holder> beside = promised_to_others(pod, node_name, promises);
   beside.insert(beside.end(), all.begin(), all.end());
-  const NodeUse use_beside = use_of(node, beside);
-  const Room left{.node = node,
-                  .use = use_beside,
-                  .policy = policy_,
-                  .name_space = pod.name_space,
-                  .cap_left = room.cap_left};
-  // The bind may come before the promised pods are bound. So the choice must also be valid without
-  // the promises, with the modes that the GPUs have now.
-  const auto for_now = [&](const std::shared_ptr<const PlainHeld>& held) {
-    return any_choice(ask, room, [&](const auto& other) { return other->held == held->held; });
+  const Asker asker = asker_of(pod.name_space, all, world_.nodes());
+  const FitOracle now = oracle_of(node, all, asker);
+  const FitOracle left = oracle_of(node, beside, asker);
+  // It may be made good before the promises are, in whichever mode the GPUs are then.
+  const auto for_now = [&](const FitOracle::Takes& takes) {
+    return now.accepts(ask.request, takes);
   };
-  if (!any_choice(ask, left, for_now)) return Fit::kNo;
+  if (!left.any_choice(ask.request, for_now)) return Fit::kNo;
   if (kept.empty()) return Fit::kYes;
-  if (nominated > 1 || ask.containers.size() > 1) return Fit::kUnsure;
-  const bool any = any_choice(ask, left, [&](const auto& held) {
-    if (!for_now(held)) return false;
-    const Holder taken{pod.uid, node_name, &pod, held, false};
+  if (nominated > 1 || ask.request.containers.size() > 1) return Fit::kUnsure;
+  const bool any = left.any_choice(ask.request, [&](const FitOracle::Takes& takes) {
+    if (!for_now(takes)) return false;
+    auto held = std::make_shared<PlainHeld>();
+    held->holding = left.holding(ask.request, takes);
+    const Holder taken{pod.uid, node_name, &pod, std::move(held), false};
     const auto& [first, waits] = kept.front();
     return finds_room(*first, node, all, world_.nodes(), waits, &taken);
   });

@@ -4,11 +4,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
+#include <variant>
 
 namespace snug {
 namespace {
-
-constexpr std::int64_t kNoNaiveCap = std::int64_t{1} << 60;
 
 std::string reservation_in(const model::StringMap& annotations) {
   const auto found = annotations.find("snug.dev/reservation");
@@ -24,19 +24,49 @@ Held parse_reservation(const nlohmann::json& json) {
       continue;
     }
     for (const auto& device : container.at("devices")) {
-      Device& seen = held.devices.emplace_back(
-          Device{container.at("name").get<std::string>(), device.at("index").get<int>(),
-                 device.value("uuid", ""), device.at("mode").get<std::string>(),
-                 device.at("memoryMiB").get<std::int64_t>(),
-                 device.at("computeMilli").get<std::int64_t>()});
+      model::ReservedDevice& seen =
+          held.devices.emplace_back(Device{container.at("name").get<std::string>(), {}}).given;
+      seen = {.index = device.at("index").get<int>(),
+              .uuid = device.value("uuid", ""),
+              .mode = model::parse_gpu_mode(device.at("mode").get<std::string>()),
+              .memory = {device.at("memoryMiB").get<std::int64_t>()},
+              .compute = {device.at("computeMilli").get<std::int64_t>()}};
       if (const auto slice = device.find("mig"); slice != device.end()) {
         seen.slice = {slice->at("profile").get<std::string>(), slice->at("start").get<int>(),
                       slice->at("size").get<int>(), slice->value("uuid", "")};
       }
     }
   }
-  std::ranges::sort(held.devices);
+  std::sort(held.devices.begin(), held.devices.end());
   return held;
+}
+
+/// By container: those that ask in the order of the request, and others after them.
+model::HoldingPtr holding_of(const model::PodFacts& pod, const std::string& node, const Held& held,
+                             const PlainAsk& ask) {
+  auto holding = std::make_shared<model::Holding>();
+  holding->name_space = pod.name_space;
+  holding->uid = pod.uid;
+  holding->reservation.node = node;
+  holding->unplaced = held.unplaced;
+  auto& containers = holding->reservation.containers;
+  for (const auto& [resource, count] : held.units) {
+    containers.push_back({.assigned = model::KubeletUnits{resource, count}});
+  }
+  if (held.devices.empty()) return holding;
+  for (const model::ContainerRequest& asked : ask.request.containers) {
+    containers.push_back({.name = asked.container});
+    holding->container_types.push_back(asked.type);
+    holding->container_requests.emplace_back(asked);
+  }
+  for (const auto& [name, device] : held.devices) {
+    auto container = std::ranges::find(containers, name, &model::ReservedContainer::name);
+    if (container == containers.end()) {
+      container = containers.insert(container, {.name = name});
+    }
+    std::get<std::vector<model::ReservedDevice>>(container->assigned).push_back(device);
+  }
+  return holding;
 }
 
 std::string verdict_cache_key(const model::PodFacts& pod, const model::StringMap& annotations,
@@ -52,18 +82,18 @@ std::string verdict_cache_key(const model::PodFacts& pod, const model::StringMap
 
 }  // namespace
 
-std::string show(const PlainSlice& slice) {
-  if (slice.profile.empty()) return "";
+std::string show(const model::Slice& slice) {
   return " " + slice.profile + "@" + std::to_string(slice.start) + "+" +
          std::to_string(slice.size) + " " + slice.uuid;
 }
 
 std::string show(const Held& held) {
   std::string text = held.unplaced ? "unplaced" : "";
-  for (const Device& device : held.devices) {
-    text += " [" + device.container + ": " + std::to_string(device.index) + " " + device.uuid +
-            " " + device.mode + " " + std::to_string(device.memory) + "MiB " +
-            std::to_string(device.compute) + "m" + show(device.slice) + "]";
+  for (const auto& [container, device] : held.devices) {
+    text += " [" + container + ": " + std::to_string(device.index) + " " + device.uuid + " " +
+            std::string(model::to_string(device.mode)) + " " + std::to_string(device.memory.value) +
+            "MiB " + std::to_string(device.compute.value) + "m" +
+            (device.slice ? show(*device.slice) : "") + "]";
   }
   for (const auto& [resource, count] : held.units) {
     text += " " + resource + "=" + std::to_string(count);
@@ -77,12 +107,14 @@ std::string NaiveModel::describe(const std::string& node_name) {
   const SimNode& node = found->second;
   std::string text = node_name + " (" + node.pool + (node.enforced ? ", enforced" : "") +
                      (node.stale ? ", stale" : "") + ") has";
-  for (const SimGpu& gpu : node.gpus) {
+  for (const model::GpuInfo& gpu : node.gpus) {
     text += " [" + std::to_string(gpu.index) + " " + gpu.uuid + " " + gpu.model + " " +
-            std::to_string(gpu.memory);
-    for (const std::string& mode : gpu.modes) text += " " + mode;
-    if (gpu.mig) text += node.dynamic ? " dynamic" : " static";
-    for (const PlainSlice& slice : gpu.instances) text += show(slice);
+            std::to_string(gpu.memory.value);
+    for (const model::GpuMode mode : gpu.allowed_modes) {
+      text.append(" ").append(model::to_string(mode));
+    }
+    if (gpu.mig_enabled) text += node.dynamic ? " dynamic" : " static";
+    for (const model::Slice& slice : gpu.mig_instances) text += show(slice);
     if (const auto failed = node.failed_on(gpu)) text += " failed " + std::to_string(failed);
     text += gpu.healthy ? "]" : " unhealthy]";
   }
@@ -106,17 +138,25 @@ std::shared_ptr<const PlainHeld> NaiveModel::read(const model::PodFacts& pod,
                                                   const std::string& node) {
   std::string key = verdict_cache_key(pod, annotations, node);
   if (const auto found = memo_.find(key); found != memo_.end()) return found->second;
-  PlainHeld result{.held = {}, .ask = plain_ask(pod, annotations)};
+  PlainHeld result{.held = {}, .ask = plain_ask(pod, annotations), .holding = nullptr};
   const auto json = nlohmann::json::parse(reservation_in(annotations), nullptr, false);
   if (json.is_object() && json.value("uid", "") == pod.uid && json.value("node", "") == node) {
     result.held = parse_reservation(json);
-  } else if (result.ask.units > 0) {
-    result.held.units[kGpuUnits] = result.ask.units;
+  } else if (result.ask.request.is_kubelet_assigned()) {
+    result.held.units[kGpuUnits] = result.ask.request.containers.front().count;
   } else {
     result.held.unplaced = !result.ask.nothing();
   }
+  result.holding = holding_of(pod, node, result.held, result.ask);
   return memo_.emplace(std::move(key), std::make_shared<const PlainHeld>(std::move(result)))
       .first->second;
+}
+
+std::shared_ptr<const PlainHeld> NaiveModel::held_as(const model::PodFacts& pod,
+                                                     const std::string& node, const Held& held) {
+  PlainHeld result{.held = held, .ask = plain_ask(pod), .holding = nullptr};
+  result.holding = holding_of(pod, node, held, result.ask);
+  return std::make_shared<const PlainHeld>(std::move(result));
 }
 
 std::shared_ptr<const PlainHeld> NaiveModel::read_binding(const model::PodFacts& pod,
@@ -153,15 +193,27 @@ std::vector<Holder> NaiveModel::holders(bool only_known) {
   return result;
 }
 
-std::int64_t NaiveModel::cap_left(const std::string& name_space, const std::vector<Holder>& all,
-                                  const std::map<std::string, SimNode>& nodes) const {
-  const std::int64_t cap = policy_.of(name_space).cap;
-  if (cap < 0) return kNoNaiveCap;
-  std::int64_t held = 0;
+Asker NaiveModel::asker_of(const std::string& name_space, const std::vector<Holder>& all,
+                           const std::map<std::string, SimNode>& nodes) const {
+  Asker asker{.name_space = name_space,
+              .rule_of = [this](std::string_view other) { return policy_.of(other); },
+              .held = 0};
+  if (!policy_.of(name_space).cap) return asker;
   for (const Holder& holder : all) {
-    if (holder.pod->name_space == name_space) held += compute_of(holder, nodes);
+    if (holder.pod->name_space != name_space) continue;
+    const auto node = nodes.find(holder.node);
+    const std::int64_t replicas = node == nodes.end() ? 0 : node->second.replicas;
+    asker.held += FitOracle::held_by(*holder.held->holding, replicas);
   }
-  return cap - held;
+  return asker;
+}
+
+FitOracle NaiveModel::oracle_of(const SimNode& node, const std::vector<Holder>& all, Asker asker) {
+  std::vector<model::HoldingPtr> holdings;
+  for (const Holder& holder : all) {
+    if (holder.node == node.name) holdings.push_back(holder.held->holding);
+  }
+  return {inventory_of(node), holdings, std::move(asker)};
 }
 
 void NaiveModel::check_truth() {
@@ -169,7 +221,7 @@ void NaiveModel::check_truth() {
   struct Sum {
     Amounts amounts;
     std::set<std::string> pods;
-    std::set<std::string> modes;
+    std::set<model::GpuMode> modes;
     std::int64_t rounding = 0;  // MiB
   };
   using Gpu = std::pair<std::string, std::string>;
@@ -177,17 +229,25 @@ void NaiveModel::check_truth() {
   for (const Holder& holder : holders(false)) {
     if (world_.pods().at(holder.uid).apart) continue;
     std::map<Gpu, std::vector<Part>> parts;
-    for (const Device& device : holder.held->held.devices) {
-      const Gpu gpu{holder.node, device.uuid.empty() ? std::to_string(device.index) : device.uuid};
-      const PlainContainer* ask = holder.held->ask.find(device.container);
-      Part part;
-      if (ask != nullptr) part = {ask->runs, ask->position, {}};
-      part.amounts = {device.memory, device.mode == "whole" ? kWholeMilli : device.compute};
-      parts[gpu].push_back(part);
-      const bool fraction = ask != nullptr && ask->kind == PlainContainer::Kind::kFraction;
-      sums[gpu].rounding += fraction ? 1 : 0;
-      sums[gpu].pods.insert(holder.uid);
-      sums[gpu].modes.insert(device.mode);
+    const model::Holding& holding = *holder.held->holding;
+    for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
+      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(
+          &holding.reservation.containers[c].assigned);
+      if (devices == nullptr) continue;
+      const bool fraction =
+          c < holding.container_requests.size() &&
+          std::holds_alternative<model::FractionRequest>(holding.container_requests[c]->device);
+      for (const model::ReservedDevice& device : *devices) {
+        const Gpu gpu{holder.node,
+                      device.uuid.empty() ? std::to_string(device.index) : device.uuid};
+        const bool whole = device.mode == model::GpuMode::kWhole;
+        parts[gpu].push_back({holding.container_type(c),
+                              c,
+                              {device.memory.value, whole ? kWholeMilli : device.compute.value}});
+        sums[gpu].rounding += fraction ? 1 : 0;
+        sums[gpu].pods.insert(holder.uid);
+        sums[gpu].modes.insert(device.mode);
+      }
     }
     for (const auto& [gpu, all] : parts) {
       const Amounts amounts = together(all);
@@ -196,7 +256,7 @@ void NaiveModel::check_truth() {
     }
   }
   for (const auto& [gpu, sum] : sums) {
-    const bool whole = sum.modes.contains("whole");
+    const bool whole = sum.modes.contains(model::GpuMode::kWhole);
     const std::int64_t capacity = world_.largest(gpu.first, gpu.second);
     if (sum.amounts.memory <= capacity + sum.rounding && sum.amounts.compute <= kWholeMilli &&
         sum.modes.size() == 1 && (!whole || sum.pods.size() == 1)) {
@@ -216,13 +276,13 @@ void NaiveModel::check_slices_of_all() {
   for (const Holder& holder : holders(false)) {
     if (world_.pods().at(holder.uid).apart) continue;
     std::set<std::tuple<std::string, std::string, int>> own;
-    for (const Device& device : holder.held->held.devices) {
-      const PlainSlice& slice = device.slice;
-      if (slice.profile.empty() || !own.emplace(device.uuid, slice.profile, slice.start).second) {
-        continue;
-      }
-      const PlainCard* card = card_with(slice.profile);
-      if (card == nullptr || !card->legal(slice)) {
+    for (const auto& [container, device] : holder.held->held.devices) {
+      if (!device.slice) continue;
+      const model::Slice& slice = *device.slice;
+      if (!own.emplace(device.uuid, slice.profile, slice.start).second) continue;
+      const auto card = std::ranges::find_if(
+          literal_cards(), [&](const LiteralCard& each) { return each.find(slice) != nullptr; });
+      if (card == literal_cards().end()) {
         report("slice", holder.uid + " holds what no card has:" + show(slice));
         continue;
       }

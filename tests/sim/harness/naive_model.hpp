@@ -1,6 +1,6 @@
-// A simple model of correct behaviour, with which Snug is compared. It sums up what each pod holds
-// from the objects in the API server, with its own arithmetic and its own parser of annotations,
-// and reports violations. It does not use Snug's decision code. Not thread-safe.
+// The obviously right model: from the API server's truth alone it says, with its own reading of
+// annotations, who holds what, and where Snug went wrong. What a node's pods take of it and what
+// fits there is FitOracle's to say. It keeps no state but what it has found. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,31 @@
 #include <utility>
 #include <vector>
 
+#include "oracle/fit_oracle.hpp"
 #include "sim/harness/feed.hpp"
-#include "sim/harness/naive_node.hpp"
 #include "sim/harness/observed.hpp"
+#include "sim/harness/plain_ask.hpp"
 #include "sim/harness/plain_policy.hpp"
 #include "sim/harness/world.hpp"
 
 namespace snug {
 
-[[nodiscard]] std::string show(const PlainSlice& slice);
+/// What a pod holds, and what it asked when it was given that.
+struct PlainHeld {
+  Held held;
+  PlainAsk ask;
+  model::HoldingPtr holding;  // the same in FitOracle's words
+};
+
+struct Holder {
+  std::string uid;
+  std::string node;
+  const model::PodFacts* pod = nullptr;
+  std::shared_ptr<const PlainHeld> held;
+  bool terminating = false;
+};
+
+[[nodiscard]] std::string show(const model::Slice& slice);
 [[nodiscard]] std::string show(const Held& held);
 
 struct Violation {
@@ -72,23 +88,25 @@ class NaiveModel {
   std::shared_ptr<const PlainHeld> read(const model::PodFacts& pod,
                                         const model::StringMap& annotations,
                                         const std::string& node);
+  /// What the ledger says that a pod holds.
+  [[nodiscard]] static std::shared_ptr<const PlainHeld> held_as(const model::PodFacts& pod,
+                                                                const std::string& node,
+                                                                const Held& held);
   std::shared_ptr<const PlainHeld> read_binding(const model::PodFacts& pod,
                                                 const service::Binding& binding);
   /// Returns the pods that hold something. If `only_known`, returns only those that Snug must know:
   /// it has bound them, or the watch has shown them.
   std::vector<Holder> holders(bool only_known);
-  [[nodiscard]] std::int64_t cap_left(const std::string& name_space, const std::vector<Holder>& all,
-                                      const std::map<std::string, SimNode>& nodes) const;
+  /// Who asks, in a cluster where these hold what they do.
+  [[nodiscard]] Asker asker_of(const std::string& name_space, const std::vector<Holder>& all,
+                               const std::map<std::string, SimNode>& nodes) const;
+  /// The node with those of the holders that are on it.
+  [[nodiscard]] static FitOracle oracle_of(const SimNode& node, const std::vector<Holder>& all,
+                                           Asker asker);
 
   // naive_decision.cpp
-  /// Whether the node may have holders that are not in the Room.
-  enum class Beside { kNobody, kMore };
-  void check_choice(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
-                    Beside beside);
-  void check_slices(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
-                    const std::vector<Take>& takes, std::size_t gpu);
-  void check_modes(const model::PodFacts& pod, const PlainHeld& held, const Room& room,
-                   const std::vector<Take>& takes, Beside beside);
+  void check_choice(const model::PodFacts& pod, const PlainHeld& held, const SimNode& node,
+                    const FitOracle& oracle, FitOracle::Beside beside);
   [[nodiscard]] std::vector<Holder> holders_in(const Observed& seen) const;
   [[nodiscard]] std::vector<Holder> promised_to_others(
       const model::PodFacts& pod, const std::string& node,

@@ -5,21 +5,24 @@
 
 namespace snug {
 
-std::int64_t SimNode::healthy() const { return std::ranges::count_if(gpus, &SimGpu::healthy); }
+std::int64_t SimNode::healthy() const {
+  return std::ranges::count_if(gpus, &model::GpuInfo::healthy);
+}
 
 std::int64_t SimNode::units() const {
-  const auto gives = [](const SimGpu& gpu) { return gpu.healthy && !gpu.mig; };
+  const auto gives = [](const model::GpuInfo& gpu) { return gpu.healthy && !gpu.mig_enabled; };
   return std::ranges::count_if(gpus, gives) * replicas;
 }
 
-bool SimNode::has_slices() const { return std::ranges::any_of(gpus, &SimGpu::mig); }
+bool SimNode::has_slices() const { return std::ranges::any_of(gpus, &model::GpuInfo::mig_enabled); }
 
-std::uint64_t SimNode::failed_on(const SimGpu& gpu) const {
-  std::uint64_t failed = 0;
-  const PlainCard* card = card_of(gpu);
+model::AxisMask SimNode::failed_on(const model::GpuInfo& gpu) const {
+  model::AxisMask failed = 0;
+  const LiteralCard* card = card_of(gpu);
   for (const SimFailure& failure : failures) {
-    const bool here = failure.gpu == gpu.uuid && card != nullptr && card->legal(failure.slice);
-    if (here) failed |= failure.slice.range();
+    const auto& slice = failure.slice;
+    const bool here = failure.gpu == gpu.uuid && card != nullptr && card->find(slice) != nullptr;
+    if (here) failed |= model::axis_range(slice.start, slice.size);
   }
   return failed;
 }
@@ -30,7 +33,7 @@ void label(const SimNode& node, model::NodeFacts& facts) {
   const auto all = static_cast<std::int64_t>(node.gpus.size());
   facts.labels["nvidia.com/gpu.product"] = node.gpus.front().model;
   facts.labels["nvidia.com/gpu.count"] = std::to_string(all);
-  facts.labels["nvidia.com/gpu.memory"] = std::to_string(node.gpus.front().memory);
+  facts.labels["nvidia.com/gpu.memory"] = std::to_string(node.gpus.front().memory.value);
   if (node.replicas > 1) facts.labels["nvidia.com/gpu.replicas"] = std::to_string(node.replicas);
   facts.capacity[kGpuUnits] = std::to_string(all * node.replicas);
   facts.allocatable[kGpuUnits] = std::to_string(node.units());
@@ -40,17 +43,17 @@ void label(const SimNode& node, model::NodeFacts& facts) {
 
 namespace {
 
-void add_slices(const SimGpu& gpu, nlohmann::json& json) {
+void add_slices(const model::GpuInfo& gpu, nlohmann::json& json) {
   json["mig"] = true;
-  for (const PlainSlice& slice : gpu.instances) {
+  for (const model::Slice& slice : gpu.mig_instances) {
     json["migInstances"].push_back({{"profile", slice.profile},
                                     {"start", slice.start},
                                     {"size", slice.size},
                                     {"uuid", slice.uuid}});
   }
-  const PlainCard& card = *card_of(gpu);
+  const LiteralCard& card = *card_of(gpu);
   if (!card.published) return;
-  for (const PlainProfile& profile : card.profiles) {
+  for (const LiteralProfile& profile : card.profiles) {
     json["migProfiles"].push_back({{"profile", profile.name},
                                    {"size", profile.size},
                                    {"memoryMiB", profile.memory},
@@ -63,14 +66,17 @@ nlohmann::json inventory_json(const SimNode& node) {
                            {"bootID", node.stale ? "an earlier boot" : "this boot"},
                            {"gpus", nlohmann::json::array()}};
   if (node.has_slices()) inventory["dynamicMig"] = node.dynamic;
-  for (const SimGpu& gpu : node.gpus) {
-    nlohmann::json& json = inventory["gpus"].emplace_back(nlohmann::json{{"index", gpu.index},
-                                                                         {"uuid", gpu.uuid},
-                                                                         {"model", gpu.model},
-                                                                         {"memoryMiB", gpu.memory},
-                                                                         {"healthy", gpu.healthy},
-                                                                         {"modes", gpu.modes}});
-    if (gpu.mig) add_slices(gpu, json);
+  for (const model::GpuInfo& gpu : node.gpus) {
+    nlohmann::json modes = nlohmann::json::array();
+    for (const model::GpuMode mode : gpu.allowed_modes) modes.push_back(model::to_string(mode));
+    nlohmann::json& json =
+        inventory["gpus"].emplace_back(nlohmann::json{{"index", gpu.index},
+                                                      {"uuid", gpu.uuid},
+                                                      {"model", gpu.model},
+                                                      {"memoryMiB", gpu.memory.value},
+                                                      {"healthy", gpu.healthy},
+                                                      {"modes", modes}});
+    if (gpu.mig_enabled) add_slices(gpu, json);
   }
   for (const SimFailure& failure : node.failures) {
     inventory["migFailures"].push_back({{"gpu", failure.gpu},
@@ -99,6 +105,26 @@ model::NodeFacts to_facts(const SimNode& node) {
   facts.boot_id = "this boot";
   facts.annotations["snug.dev/inventory"] = inventory_json(node).dump();
   return facts;
+}
+
+model::NodeInventory inventory_of(const SimNode& node) {
+  using enum model::ReasonCode;
+  model::NodeInventory inventory{.name = node.name,
+                                 .gpus = node.gpus,
+                                 .dynamic_mig = node.dynamic,
+                                 .enforces_shares = node.enforced,
+                                 .replicas = node.replicas};
+  for (const model::Pool pool : {model::Pool::kShares, model::Pool::kWhole}) {
+    if (model::to_string(pool) == node.pool) inventory.pool = pool;
+  }
+  for (model::GpuInfo& gpu : inventory.gpus) gpu.failed_memory_slices = node.failed_on(gpu);
+  inventory.kubelet_allocatable[kGpuUnits] = node.units();
+  if (node.gpus.empty() || node.stale) inventory.closed_to_all = kBadInventory;
+  // Its labels do not say which GPU is ill, and one that is offered several times is the kubelet's.
+  const bool ill = node.labels_only && node.healthy() < std::ssize(node.gpus);
+  const bool replicas = node.replicas > 1 && node.pool != "shares";
+  if (ill || replicas) inventory.closed_to_annotated = ill ? kUnhealthy : kWrongPool;
+  return inventory;
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/harness/slices.hpp"
+#include "oracle/mig_cards.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
 
@@ -14,22 +14,15 @@ namespace snug {
 
 inline constexpr const char* kGpuUnits = "nvidia.com/gpu";
 
-struct SimGpu {
-  int index = 0;
-  std::string uuid;  // empty if SimNode::labels_only
-  std::string model;
-  std::int64_t memory = 0;
-  bool healthy = true;
-  std::vector<std::string> modes{"whole", "time-slicing"};
-  bool mig = false;                   // in MIG mode: pods can have only slices
-  std::vector<PlainSlice> instances;  // the existing slices, as published by the node
-};
+[[nodiscard]] inline bool same_place(const model::Slice& a, const model::Slice& b) {
+  return a.profile == b.profile && a.start == b.start && a.size == b.size;
+}
 
 /// A slice that the node's agent could not create.
 struct SimFailure {
-  std::string gpu;  // uuid of the GPU
-  PlainSlice slice;
-  std::string pod;  // uid of the pod
+  std::string gpu;  // its uuid
+  model::Slice slice;
+  std::string pod;  // uid
   friend bool operator==(const SimFailure&, const SimFailure&) = default;
 };
 
@@ -43,16 +36,14 @@ struct SimNode {
   std::int64_t replicas = 1;  // if labels_only: how often the device plug-in offers each GPU
   bool dynamic = false;       // an agent creates the reserved slices
   std::vector<SimFailure> failures;
-  std::vector<SimGpu> gpus;
+  std::vector<model::GpuInfo> gpus;  // without uuids, where the node shows labels only
 
   [[nodiscard]] std::int64_t healthy() const;
   /// Returns the number of nvidia.com/gpu units that the kubelet can assign.
   [[nodiscard]] std::int64_t units() const;
   [[nodiscard]] bool has_slices() const;
-  /// Returns the memory slices of the GPU on which slices could not be created, as a bit mask.
-  [[nodiscard]] std::uint64_t failed_on(const SimGpu& gpu) const;
-  /// Whether the kubelet may assign one GPU to several pods.
-  [[nodiscard]] bool replicated() const { return replicas > 1; }
+  /// Where the GPU's failures are.
+  [[nodiscard]] model::AxisMask failed_on(const model::GpuInfo& gpu) const;
 };
 
 struct SimPod {
@@ -71,6 +62,8 @@ struct SimPod {
 };
 
 [[nodiscard]] model::NodeFacts to_facts(const SimNode& node);
+/// What Snug should read in these facts.
+[[nodiscard]] model::NodeInventory inventory_of(const SimNode& node);
 
 // Return the bodies of the extender calls.
 [[nodiscard]] std::string schedule_body(const model::PodFacts& pod,

@@ -1,33 +1,32 @@
 // The state of a running Snug as plain values. The naive model compares them with its own sums.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "sim/harness/slices.hpp"
+#include "snug/model/reservation.hpp"
 
 namespace snug {
 
 struct Device {
   std::string container;
-  int index = 0;
-  std::string uuid;
-  std::string mode;
-  std::int64_t memory = 0;
-  std::int64_t compute = 0;
-  PlainSlice slice{};
-  friend auto operator<=>(const Device&, const Device&) = default;
+  model::ReservedDevice given;
+  friend bool operator==(const Device&, const Device&) = default;
+  friend bool operator<(const Device& a, const Device& b) {
+    return std::tie(a.container, a.given.index, a.given.uuid) <
+           std::tie(b.container, b.given.index, b.given.uuid);
+  }
 };
 
 /// What one pod holds.
 struct Held {
-  std::vector<Device> devices;
-  std::map<std::string, std::int64_t> units;  // units that the kubelet assigns, by resource
+  std::vector<Device> devices;                // in order
+  std::map<std::string, std::int64_t> units;  // that the kubelet assigns, by resource
   bool unplaced = false;
 
   [[nodiscard]] bool anything() const { return !devices.empty() || !units.empty() || unplaced; }

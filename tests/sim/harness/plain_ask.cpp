@@ -1,29 +1,18 @@
 #include "sim/harness/plain_ask.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "oracle/amounts.hpp"
+#include "sim/harness/objects.hpp"
+#include "support/test_objects.hpp"
 
 namespace snug {
 namespace {
-
-/// Whether `text` matches the glob `pattern`, which is in lower case. Ignores the case of `text`.
-bool like(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern.front() == '*') {
-    return like(pattern.substr(1), text) || (!text.empty() && like(pattern, text.substr(1)));
-  }
-  if (text.empty()) return false;
-  const auto letter = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
-  return (pattern.front() == '?' || pattern.front() == letter) &&
-         like(pattern.substr(1), text.substr(1));
-}
-
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 std::optional<std::string> said(const model::StringMap& annotations, const std::string& key,
                                 const std::string& container, bool main) {
@@ -33,28 +22,45 @@ std::optional<std::string> said(const model::StringMap& annotations, const std::
   return found->second;
 }
 
-/// Parses gpu-fraction. Returns false if `text` is malformed.
-bool read_fraction(const std::string& text, PlainContainer& ask) {
+/// False: the fraction is none.
+bool read_fraction(const std::string& text, model::ContainerRequest& ask) {
   if (text.starts_with("0.")) {
-    ask.amount = std::stoll((text.substr(2) + "000").substr(0, 3));
+    ask.device = model::FractionRequest{std::stoi((text.substr(2) + "000").substr(0, 3))};
     return true;
   }
   if (text.find_first_not_of("0123456789") != std::string::npos) return false;
-  ask.kind = PlainContainer::Kind::kWhole;
+  ask.device = model::WholeGpuRequest{};
   ask.count = std::stoll(text);
   return true;
 }
 
-/// Parses gpu-mig-profile. A prefix such as `2c.` (a compute instance) is ignored.
-void read_profile(const std::string& text, PlainContainer& ask) {
-  ask.kind = PlainContainer::Kind::kSlice;
+/// Perhaps as a compute instance that has all of its slice.
+std::string read_profile(const std::string& text) {
   const std::size_t instance = text.find("c.");
-  ask.profile = instance == std::string::npos ? text : text.substr(instance + 2);
+  return instance == std::string::npos ? text : text.substr(instance + 2);
 }
 
-void read_container(const model::StringMap& annotations, PlainContainer ask, bool main,
+model::Isolation read_isolation(const std::string& text) {
+  if (text == "time-slicing") return model::Isolation::kTimeSlicing;
+  if (text == "mps") return model::Isolation::kMps;
+  return text == "mig" ? model::Isolation::kMig : model::Isolation::kAny;
+}
+
+model::ModelFilter read_models(const std::string& text) {
+  model::ModelFilter models;
+  for (const std::string& glob : split(text, ',')) {
+    if (glob.starts_with('!')) {
+      models.excluded.push_back(glob.substr(1));
+    } else {
+      models.included.push_back(glob);
+    }
+  }
+  return models;
+}
+
+void read_container(const model::StringMap& annotations, model::ContainerRequest ask, bool main,
                     PlainAsk& all) {
-  const auto of = [&](const char* key) { return said(annotations, key, ask.name, main); };
+  const auto of = [&](const char* key) { return said(annotations, key, ask.container, main); };
   const auto fraction = of("gpu-fraction");
   const auto memory = of("gpu-memory");
   const auto profile = of("gpu-mig-profile");
@@ -69,20 +75,21 @@ void read_container(const model::StringMap& annotations, PlainContainer ask, boo
     return;
   }
   if (memory) {
-    ask.kind = PlainContainer::Kind::kMemory;
-    ask.amount = std::stoll(*memory) * (memory->ends_with("Gi") ? 1024 : 1);
+    ask.device = model::MemoryRequest{{std::stoll(*memory) * (memory->ends_with("Gi") ? 1024 : 1)}};
   }
-  if (profile) read_profile(*profile, ask);
+  if (profile) ask.device = model::SliceRequest{read_profile(*profile)};
   if (count) {
-    all.malformed = all.malformed || ask.whole();
+    const bool whole = std::holds_alternative<model::WholeGpuRequest>(ask.device);
+    all.malformed = all.malformed || whole;
     ask.count = std::stoll(*count);
   }
-  if (const auto percent = of("gpu-compute")) ask.percent = std::stoll(*percent);
-  ask.isolation = of("gpu-isolation").value_or("any");
-  ask.models = of("gpu-model").value_or("");
-  const bool kept_apart = ask.isolation == "any" || ask.isolation == "mig";
-  if (profile && (ask.percent > 0 || !kept_apart)) all.malformed = true;
-  all.containers.push_back(std::move(ask));
+  if (const auto percent = of("gpu-compute")) ask.compute_percent = std::stoi(*percent);
+  ask.isolation = read_isolation(of("gpu-isolation").value_or("any"));
+  ask.models = read_models(of("gpu-model").value_or(""));
+  const bool kept_apart =
+      ask.isolation == model::Isolation::kAny || ask.isolation == model::Isolation::kMig;
+  if (profile && (ask.compute_percent || !kept_apart)) all.malformed = true;
+  all.request.containers.push_back(std::move(ask));
 }
 
 std::int64_t units_of(const model::PodFacts& pod) {
@@ -97,85 +104,32 @@ std::int64_t units_of(const model::PodFacts& pod) {
 
 }  // namespace
 
-Amounts PlainContainer::cost(std::int64_t capacity) const {
-  if (whole()) return {capacity, kWholeMilli};
-  Amounts cost{amount, amount};
-  if (kind == Kind::kFraction) cost.memory = std::max<std::int64_t>(1, amount * capacity / 1000);
-  if (kind == Kind::kMemory) cost.compute = std::max<std::int64_t>(1, 1000 * amount / capacity);
-  if (percent > 0) cost.compute = 10 * percent;
-  return cost;
-}
-
-bool PlainContainer::takes(std::string_view model) const {
-  bool wanted = true;
-  bool named = false;
-  for (std::size_t begin = 0; !models.empty() && begin <= models.size();) {
-    const std::size_t end = std::min(models.find(',', begin), models.size());
-    const std::string glob = lowered(std::string_view(models).substr(begin, end - begin));
-    begin = end + 1;
-    if (glob.front() == '!') {
-      if (like(glob.substr(1), model)) return false;
-      continue;
-    }
-    wanted = (named && wanted) || like(glob, model);
-    named = true;
-  }
-  return wanted;
-}
-
-bool PlainAsk::shares() const { return std::ranges::any_of(containers, &PlainContainer::share); }
-
-const PlainContainer* PlainAsk::find(std::string_view container) const {
-  const auto found = std::ranges::find(containers, container, &PlainContainer::name);
-  return found == containers.end() ? nullptr : &*found;
-}
-
 PlainAsk plain_ask(const model::PodFacts& pod, const model::StringMap& annotations) {
   PlainAsk ask;
+  auto& containers = ask.request.containers;
   bool had_app = false;
-  for (std::size_t i = 0; i < pod.containers.size(); ++i) {
-    const model::ContainerFacts& container = pod.containers[i];
+  for (const model::ContainerFacts& container : pod.containers) {
     const bool app = container.type == model::ContainerType::kApp;
-    read_container(annotations, {.name = container.name, .runs = container.type, .position = i},
+    read_container(annotations, {.container = container.name, .type = container.type},
                    app && !had_app, ask);
     had_app = had_app || app;
   }
-  ask.units = units_of(pod);
-  for (const PlainContainer& init : ask.containers) {
-    if (init.runs != model::ContainerType::kInit || init.share()) continue;
-    const auto other = [&](const PlainContainer& c) {
-      return c.runs != model::ContainerType::kInit &&
-             (c.kind != init.kind || c.profile != init.profile);
+  for (const model::ContainerRequest& init : containers) {
+    if (init.type != model::ContainerType::kInit || model::is_share(init.device)) continue;
+    const auto other = [&](const model::ContainerRequest& c) {
+      return c.type != model::ContainerType::kInit && c.device != init.device;
     };
-    ask.malformed = ask.malformed || std::ranges::any_of(ask.containers, other);
+    ask.malformed = ask.malformed || std::ranges::any_of(containers, other);
   }
-  if (ask.units > 0 && !ask.containers.empty()) ask.malformed = true;
-  if (ask.malformed) ask = {.malformed = true, .units = 0, .containers = {}};
+  if (const std::int64_t units = units_of(pod); units > 0) {
+    ask.malformed = ask.malformed || !containers.empty();
+    containers.push_back({.device = model::KubeletRequest{kGpuUnits}, .count = units});
+  }
+  if (ask.malformed) containers.clear();
   return ask;
 }
 
 PlainAsk plain_ask(const model::PodFacts& pod) { return plain_ask(pod, pod.annotations); }
-
-Amounts together(const std::vector<Part>& parts) {
-  Amounts most;
-  for (const Part& part : parts) {
-    if (part.runs == model::ContainerType::kInit) continue;
-    most.memory += part.amounts.memory;
-    most.compute += part.amounts.compute;
-  }
-  for (const Part& init : parts) {
-    if (init.runs != model::ContainerType::kInit) continue;
-    Amounts then = init.amounts;
-    for (const Part& part : parts) {
-      if (part.runs != model::ContainerType::kSidecar || part.position > init.position) continue;
-      then.memory += part.amounts.memory;
-      then.compute += part.amounts.compute;
-    }
-    most.memory = std::max(most.memory, then.memory);
-    most.compute = std::max(most.compute, then.compute);
-  }
-  return most;
-}
 
 std::pair<std::int64_t, std::int64_t> host_in_identity(const model::PodFacts& pod) {
   std::vector<Part> parts;

@@ -2,13 +2,9 @@
 
 namespace snug {
 
-PlainRule PlainPolicy::of(std::string_view name_space) const {
+model::SharingRule PlainPolicy::of(std::string_view name_space) const {
   const auto found = rules.find(name_space);
-  return found == rules.end() ? PlainRule{} : found->second;
-}
-
-bool PlainPolicy::keeps_apart(std::string_view a, std::string_view b) const {
-  return a != b && (of(a).apart || of(b).apart);
+  return found == rules.end() ? model::SharingRule{} : found->second;
 }
 
 std::string PlainPolicy::yaml() const {
@@ -16,9 +12,10 @@ std::string PlainPolicy::yaml() const {
                      ", weight: 1000}]}\n";
   if (!rules.empty()) text += "sharing:\n";
   for (const auto& [name, rule] : rules) {
-    text += "- {namespaces: [" + name + "], neighbours: " + (rule.apart ? "namespace" : "any");
-    if (rule.cap >= 0) text += ", capMilli: " + std::to_string(rule.cap);
-    if (rule.enforced) text += ", requireEnforcement: true";
+    text += "- {namespaces: [" + name +
+            "], neighbours: " + (rule.own_namespace_only ? "namespace" : "any");
+    if (rule.cap) text += ", capMilli: " + std::to_string(rule.cap->value);
+    if (rule.require_enforcement) text += ", requireEnforcement: true";
     text += "}\n";
   }
   return text;
@@ -34,11 +31,11 @@ PlainPolicy random_policy(Random& random) {
   PlainPolicy policy;
   if (random.chance(30)) policy.profile = "spread";
   if (random.chance(15)) return policy;
-  policy.rules["capped"].cap = random.pick(kCaps);
-  policy.rules["apart"].apart = random.chance(85);
-  if (random.chance(20)) policy.rules["capped"].apart = true;
-  if (random.chance(20)) policy.rules["other"].cap = random.pick(kCaps);
-  if (random.chance(20)) policy.rules["other"].enforced = true;
+  policy.rules["capped"].cap = base::MilliGpu{random.pick(kCaps)};
+  policy.rules["apart"].own_namespace_only = random.chance(85);
+  if (random.chance(20)) policy.rules["capped"].own_namespace_only = true;
+  if (random.chance(20)) policy.rules["other"].cap = base::MilliGpu{random.pick(kCaps)};
+  if (random.chance(20)) policy.rules["other"].require_enforcement = true;
   return policy;
 }
 

@@ -2,62 +2,77 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace snug {
 namespace {
 
+using enum model::GpuMode;
+
 struct GpuRow {
   const char* model;
   std::int64_t memory;
-  std::vector<std::string> modes;
+  std::vector<model::GpuMode> modes;
 };
 
 const GpuRow& a100() {
-  static const GpuRow kRow{"NVIDIA-A100-SXM4-40GB", 40'960, {"whole", "time-slicing"}};
+  static const GpuRow kRow{"NVIDIA-A100-SXM4-40GB", 40'960, {kWhole, kTimeSlicing}};
   return kRow;
 }
 const GpuRow& h100() {
-  static const GpuRow kRow{"NVIDIA-H100-80GB-HBM3", 81'559, {"mps", "time-slicing", "whole"}};
+  static const GpuRow kRow{"NVIDIA-H100-80GB-HBM3", 81'559, {kMps, kTimeSlicing, kWhole}};
   return kRow;
 }
 const GpuRow& t4() {
-  static const GpuRow kRow{"Tesla-T4", 15'360, {"whole", "time-slicing"}};
+  static const GpuRow kRow{"Tesla-T4", 15'360, {kWhole, kTimeSlicing}};
   return kRow;
 }
 
 const GpuRow& a30() {
-  static const GpuRow kRow{"NVIDIA-A30", 24'576, {"whole", "time-slicing"}};
+  static const GpuRow kRow{"NVIDIA-A30", 24'576, {kWhole, kTimeSlicing}};
   return kRow;
 }
 const GpuRow& rtx() {
   static const GpuRow kRow{
-      "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition", 97'887, {"whole", "time-slicing"}};
+      "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition", 97'887, {kWhole, kTimeSlicing}};
   return kRow;
 }
 
 void add_gpu(SimNode& node, const GpuRow& row) {
   const int index = static_cast<int>(node.gpus.size());
-  SimGpu gpu{.index = index, .uuid = {}, .model = row.model, .memory = row.memory};
-  gpu.modes = row.modes;
+  model::GpuInfo gpu{.index = index, .uuid = {}, .model = row.model, .memory = {row.memory}};
+  gpu.allowed_modes = row.modes;
   if (!node.labels_only) gpu.uuid = "GPU-" + node.name + "-" + std::to_string(index);
   node.gpus.push_back(std::move(gpu));
 }
 
+/// Tells card_of() which card it is.
+model::MigTablePtr names_of(const GpuRow& row) {
+  const auto card = std::ranges::find_if(literal_cards(), [&](const LiteralCard& each) {
+    return each.model == row.model && each.memory == row.memory;
+  });
+  auto names = std::make_shared<model::MigTable>();
+  for (const LiteralProfile& profile : card->profiles)
+    names->profiles.push_back({.name = profile.name});
+  return names;
+}
+
 void add_mig_gpu(SimNode& node, const GpuRow& row) {
   add_gpu(node, row);
-  node.gpus.back().mig = true;
+  node.gpus.back().mig_enabled = true;
+  node.gpus.back().mig_table = names_of(row);
 }
 
 using Layout = std::vector<std::pair<const char*, int>>;  // profiles and starts
 
-/// Divides the GPU into the slices of `layout`. `serial` makes their uuids unique.
-void lay_out(SimGpu& gpu, const Layout& layout, int serial) {
-  gpu.instances.clear();
-  const PlainCard& card = *card_of(gpu);
+/// The operator divides the GPU so. `serial`: as in change_something().
+void lay_out(model::GpuInfo& gpu, const Layout& layout, int serial) {
+  gpu.mig_instances.clear();
+  const LiteralCard& card = *card_of(gpu);
   for (const auto& [profile, start] : layout) {
-    gpu.instances.push_back(
+    gpu.mig_instances.push_back(
         {profile, start, card.find(profile)->size,
          "MIG-" + gpu.uuid + "-" + std::to_string(serial) + "-" + std::to_string(start)});
   }
@@ -79,53 +94,49 @@ const std::vector<Layout>& layouts_of(int axis) {
   return axis == 8 ? kEight : axis == 4 ? kFour : kTwelve;
 }
 
-/// Gives the slices of a replaced GPU new uuids.
-void rename_slices(SimGpu& gpu, int serial) {
-  for (PlainSlice& slice : gpu.instances) slice.uuid += "-" + std::to_string(serial);
+/// The slices of a GPU that is another one now.
+void rename_slices(model::GpuInfo& gpu, int serial) {
+  for (model::Slice& slice : gpu.mig_instances) slice.uuid += "-" + std::to_string(serial);
 }
 
-/// Changes the slices of a GPU, even if pods hold them: removes a slice, or divides the GPU anew.
-/// Or starts or ends the agent of the node.
-std::string change_slices(SimNode& node, SimGpu& gpu, Random& random, int serial) {
+/// The operator divides a GPU otherwise, whoever has its slices; or takes some away.
+std::string change_slices(SimNode& node, model::GpuInfo& gpu, Random& random, int serial) {
   if (random.chance(15)) {
     node.dynamic = !node.dynamic;
     return node.dynamic ? "creates slices" : "creates no slices";
   }
-  if (!gpu.mig || node.dynamic) return "nothing";
-  if (!gpu.instances.empty() && random.chance(50)) {
-    gpu.instances.erase(gpu.instances.begin() +
-                        static_cast<std::ptrdiff_t>(random.below(gpu.instances.size())));
+  if (!gpu.mig_enabled || node.dynamic) return "nothing";
+  if (!gpu.mig_instances.empty() && random.chance(50)) {
+    gpu.mig_instances.erase(gpu.mig_instances.begin() +
+                            static_cast<std::ptrdiff_t>(random.below(gpu.mig_instances.size())));
     return "has a slice less";
   }
   lay_out(gpu, random.pick(layouts_of(card_of(gpu)->axis)), serial);
   return "has other slices";
 }
 
-std::int64_t nominal_memory(const SimGpu& gpu) {
+std::int64_t nominal_memory(const model::GpuInfo& gpu) {
   for (const GpuRow* row : {&a100(), &h100(), &t4()}) {
     if (gpu.model == row->model) return row->memory;
   }
   return 0;
 }
 
-/// Changes the memory of a GPU, as a new driver or a replaced card does.
-std::string change_memory(SimNode& node, SimGpu& gpu, Random& random) {
-  if (gpu.mig) return "nothing";
+/// A driver keeps some memory to itself, or another card was put in.
+std::string change_memory(SimNode& node, model::GpuInfo& gpu, Random& random) {
+  if (gpu.mig_enabled) return "nothing";
   constexpr std::array<std::int64_t, 4> kPercent{100, 100, 96, 50};
   const std::int64_t memory = nominal_memory(gpu) * kPercent.at(random.below(4)) / 100;
-  for (SimGpu& other : node.gpus) {
-    if (node.labels_only || &other == &gpu) other.memory = memory;
+  for (model::GpuInfo& other : node.gpus) {
+    if (node.labels_only || &other == &gpu) other.memory = {memory};
   }
   return "a GPU has " + std::to_string(memory) + " MiB";
 }
 
-std::string change_modes(SimGpu& gpu, Random& random) {
-  static const std::vector<std::vector<std::string>> kModes{{"whole", "time-slicing"},
-                                                            {"mps", "time-slicing", "whole"},
-                                                            {"mps"},
-                                                            {"whole"},
-                                                            {"time-slicing", "mps"}};
-  gpu.modes = random.pick(kModes);
+std::string change_modes(model::GpuInfo& gpu, Random& random) {
+  static const std::vector<std::vector<model::GpuMode>> kModes{
+      {kWhole, kTimeSlicing}, {kMps, kTimeSlicing, kWhole}, {kMps}, {kWhole}, {kTimeSlicing, kMps}};
+  gpu.allowed_modes = random.pick(kModes);
   return "a GPU has other modes";
 }
 
@@ -138,13 +149,14 @@ std::string change_number(SimNode& node, Random& random, int serial) {
   }
   if (node.gpus.size() >= 4) return "nothing";
   int index = 0;
-  while (std::ranges::find(node.gpus, index, &SimGpu::index) != node.gpus.end()) ++index;
-  SimGpu gpu = node.gpus.front();
+  while (std::ranges::find(node.gpus, index, &model::GpuInfo::index) != node.gpus.end()) ++index;
+  model::GpuInfo gpu = node.gpus.front();
   gpu.index = index;
   gpu.healthy = true;
   gpu.uuid = "GPU-" + node.name + "-" + std::to_string(index);
   rename_slices(gpu, serial);
-  const bool known = std::ranges::find(node.gpus, gpu.uuid, &SimGpu::uuid) != node.gpus.end();
+  const bool known =
+      std::ranges::find(node.gpus, gpu.uuid, &model::GpuInfo::uuid) != node.gpus.end();
   if (known || random.chance(30)) gpu.uuid += "-" + std::to_string(serial);
   node.gpus.push_back(std::move(gpu));
   return "a GPU comes";
@@ -165,8 +177,8 @@ SimNode first_sliced_node(int number) {
                                                       {&t4(), &t4()}};
   for (const GpuRow* row : sliced.at(static_cast<std::size_t>(number))) add_mig_gpu(node, *row);
   for (const GpuRow* row : plain.at(static_cast<std::size_t>(number))) add_gpu(node, *row);
-  for (SimGpu& gpu : node.gpus) {
-    if (gpu.mig && !node.dynamic) lay_out(gpu, layouts_of(card_of(gpu)->axis).front(), 0);
+  for (model::GpuInfo& gpu : node.gpus) {
+    if (gpu.mig_enabled && !node.dynamic) lay_out(gpu, layouts_of(card_of(gpu)->axis).front(), 0);
   }
   return node;
 }
@@ -192,7 +204,7 @@ SimNode first_node(SimCluster cluster, int number) {
 
 void replace_gpus(SimNode& node, int serial) {
   if (node.labels_only) return;
-  for (SimGpu& gpu : node.gpus) {
+  for (model::GpuInfo& gpu : node.gpus) {
     gpu.uuid += "-" + std::to_string(serial);
     rename_slices(gpu, serial);
   }
@@ -210,7 +222,7 @@ std::string change_something(SimNode& node, Random& random, int serial) {
     return node.enforced ? "enforces shares" : "enforces nothing";
   }
   if (node.gpus.empty()) return "nothing";
-  SimGpu& gpu = random.pick(node.gpus);
+  model::GpuInfo& gpu = random.pick(node.gpus);
   if (drawn < 30) return change_memory(node, gpu, random);
   if (node.labels_only || drawn < 70) {
     gpu.healthy = random.chance(65);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/harness/objects.hpp"
-#include "sim/harness/random.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

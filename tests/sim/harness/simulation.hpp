@@ -17,11 +17,11 @@
 #include "sim/harness/agents.hpp"
 #include "sim/harness/feed.hpp"
 #include "sim/harness/naive_model.hpp"
-#include "sim/harness/random.hpp"
 #include "sim/harness/sim_nodes.hpp"
 #include "sim/harness/snug_instance.hpp"
 #include "sim/harness/users.hpp"
 #include "sim/harness/world.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

@@ -25,15 +25,10 @@ Held held_of(const model::Holding& holding) {
     }
     for (const model::ReservedDevice& device :
          std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
-      Device& seen = held.devices.emplace_back(Device{container.name, device.index, device.uuid,
-                                                      std::string(model::to_string(device.mode)),
-                                                      device.memory.value, device.compute.value});
-      if (const auto& slice = device.slice) {
-        seen.slice = {slice->profile, slice->start, slice->size, slice->uuid};
-      }
+      held.devices.push_back({container.name, device});
     }
   }
-  std::ranges::sort(held.devices);
+  std::sort(held.devices.begin(), held.devices.end());
   return held;
 }
 

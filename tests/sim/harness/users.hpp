@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/harness/random.hpp"
 #include "sim/harness/sim_nodes.hpp"
 #include "sim/harness/world.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

@@ -173,10 +173,10 @@ void World::resize(const std::string& uid, model::HostResources host) {
 }
 
 void World::put_node(SimNode node) {
-  for (const SimGpu& gpu : node.gpus) {
+  for (const model::GpuInfo& gpu : node.gpus) {
     const std::string id = gpu.uuid.empty() ? std::to_string(gpu.index) : gpu.uuid;
     std::int64_t& most = largest_[{node.name, id}];
-    most = std::max(most, gpu.memory);
+    most = std::max(most, gpu.memory.value);
   }
   for (Feed* feed : feeds_) feed->node_changed(node);
   std::string name = node.name;

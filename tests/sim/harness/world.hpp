@@ -16,9 +16,9 @@
 
 #include "sim/harness/feed.hpp"
 #include "sim/harness/objects.hpp"
-#include "sim/harness/random.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/service/ports.hpp"
+#include "support/random.hpp"
 
 namespace snug {
 

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <string_view>
+
+#include "support/random.hpp"
 
 namespace snug::json_text_test {
 namespace {
@@ -59,14 +60,14 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(JsonTextTest, AnyBytesAreWrittenAsNlohmannWritesThem) {
   constexpr std::uint64_t kSeed = 1;
   std::cout << "SNUG_TEST_SEED=" << kSeed << '\n';
-  std::mt19937_64 random(kSeed);
+  Random random(kSeed);
   constexpr std::string_view kLikely =
       "\xC0\xC2\xC3\xDF\xE0\xE2\xED\xEF\xF0\xF3\xF4\xF5\x80\x8F\x90\x9F\xA0\xBF\b\n\"\\ab";
   for (int round = 0; round < 20'000; ++round) {
     std::string text;
-    for (auto left = random() % 12; left > 0; --left) {
-      text += random() % 8 == 0 ? static_cast<char>(random() % 256)
-                                : kLikely[random() % kLikely.size()];
+    for (std::size_t left = random.below(12); left > 0; --left) {
+      text += random.one_in(8) ? static_cast<char>(random.below(256))
+                               : kLikely[random.below(kLikely.size())];
     }
     const nlohmann::json oracle(text);
     ASSERT_EQ(in_json(text), oracle.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))

@@ -141,8 +141,9 @@ Shares draw_shares(Random& random, std::int64_t most, std::int64_t smallest) {
   const std::int64_t count = random.from_to(1, most);
   for (std::int64_t i = 0; i < count; ++i) {
     const bool round = random.one_in(2);
-    sizes.insert(round ? random.of<std::int64_t>({100, 125, 200, 250, 300, 333, 400, 500, 600, 750})
-                       : random.from_to(smallest, 999));
+    sizes.insert(round
+                     ? random.pick<std::int64_t>({100, 125, 200, 250, 300, 333, 400, 500, 600, 750})
+                     : random.from_to(smallest, 999));
   }
   Shares shares;
   for (const std::int64_t size : sizes) {

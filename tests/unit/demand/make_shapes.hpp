@@ -53,10 +53,10 @@ inline demand::Supply make_supply(std::initializer_list<std::int64_t> by_model) 
 inline demand::PodShape draw_shape(Random& random) {
   const bool several = random.one_in(5);
   demand::PodShape shape =
-      make_shape(several ? random.of<std::int64_t>({2, 4, 8}) : 1,
+      make_shape(several ? random.pick<std::int64_t>({2, 4, 8}) : 1,
                  several || random.one_in(3) ? 1000 : random.from_to(1, 999), random.draw(96'000),
                  random.one_in(10) ? 0 : random.draw(600'000));
-  if (random.one_in(5)) shape.included_models = {random.of<std::string>({"A", "B", "?", "none"})};
+  if (random.one_in(5)) shape.included_models = {random.pick<std::string>({"A", "B", "?", "none"})};
   if (random.one_in(12)) shape.excluded_models = {"A"};
   if (!several && random.one_in(8)) {
     shape.gpu_milli = 0;

@@ -13,6 +13,7 @@
 #include "snug/fit/charge.hpp"
 #include "snug/fit/node_usage.hpp"
 #include "support/node_states.hpp"
+#include "support/random.hpp"
 
 namespace snug::usage_resized_test {
 namespace {
@@ -129,16 +130,13 @@ TEST(ResizedGpuTest, WhatWasAskedInMebibytesStaysAndClosesWhatItNoLongerFitsByMo
 TEST(ResizedGpuTest, WhateverTheSizeFractionsThatFittedStillDo) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  const auto below = [&](std::int64_t most) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
-  };
+  Random random(seed);
   for (int i = 0; i < 3'000; ++i) {
-    Resized row{.why = "drawn", .then = 2'000 + below(90'000)};
+    Resized row{.why = "drawn", .then = random.from_to(2'000, 91'999)};
     const std::int64_t ninth = row.then / 9;
-    row.now = row.then - ninth + below(2 * ninth);
+    row.now = row.then - ninth + random.draw(2 * ninth);
     for (int left = 1000; left > 0;) {
-      const int thousandths = std::min(left, 1 + static_cast<int>(below(500)));
+      const int thousandths = std::min(left, static_cast<int>(random.from_to(1, 500)));
       row.asks.emplace_back(model::FractionRequest{thousandths});
       left -= thousandths;
     }

@@ -4,18 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <cstddef>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "adapters/http/request_head.hpp"
+#include "support/random.hpp"
 
 namespace snug::request_head_beast_test {
 namespace {
@@ -39,17 +38,16 @@ TEST(RequestHeadBeastTest, WhatIsAcceptedMeansTheSameToBoth) {
       "Host: a\r\n", "X-Y: b c\t\r\n",           "Accept:*/*\r\n",
       "X: \r\n",     "Expect: 100-continue\r\n", "Connection: close\r\n"};
   constexpr std::uint64_t kSeed = 15;
-  std::mt19937_64 random(kSeed);
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  Random random(kSeed);
   int accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::string head = "POST /filter?a=b HTTP/1.1\r\nHost: a\r\n";
-    for (std::size_t i = below(4); i > 0; --i) head += lines[below(lines.size())];
+    for (std::size_t i = random.below(4); i > 0; --i) head += random.pick(lines);
     head += "\r\n";
-    for (std::size_t edits = below(3); edits > 0; --edits) {
-      const std::size_t at = below(head.size() - 4);
-      if (below(2) == 0) head.erase(at, 1);
-      if (below(2) == 0) head.insert(at, 1, kBytes[below(kBytes.size())]);
+    for (std::size_t edits = random.below(3); edits > 0; --edits) {
+      const std::size_t at = random.below(head.size() - 4);
+      if (random.one_in(2)) head.erase(at, 1);
+      if (random.one_in(2)) head.insert(at, 1, kBytes[random.below(kBytes.size())]);
     }
     const auto ours = snug::http::read_head(head, {});
     if (!ours) continue;

@@ -11,6 +11,7 @@
 
 #include "ledger_fixture.hpp"
 #include "support/expected_usage.hpp"
+#include "support/random.hpp"
 
 namespace snug::stress_test {
 namespace {
@@ -25,16 +26,16 @@ std::string node_text(int node, bool healthy) {
          " | nvidia.com/gpu=4";
 }
 
-model::GpuRequest random_request(std::mt19937_64& random) {
-  switch (random() % 5) {
+model::GpuRequest random_request(Random& random) {
+  switch (random.below(5)) {
     case 0:
-      return make_memory(1 + static_cast<std::int64_t>(random() % 45'000));
+      return make_memory(random.from_to(1, 45'000));
     case 1:
-      return make_whole(1 + static_cast<int>(random() % 3));
+      return make_whole(static_cast<int>(random.from_to(1, 3)));
     case 2:
-      return make_units(1 + static_cast<std::int64_t>(random() % 2));
+      return make_units(random.from_to(1, 2));
     default:
-      return make_fraction(1 + static_cast<int>(random() % 999));
+      return make_fraction(static_cast<int>(random.from_to(1, 999)));
   }
 }
 
@@ -47,12 +48,12 @@ class Walker {
   void run() {
     for (int step = 0; step < kSteps && problem_.empty(); ++step) {
       const std::string pod = pod_name();
-      if (random_() % 20 == 0) {
+      if (random_.below(20) == 0) {
         change_node();
       } else {
         change_pod(pod);
       }
-      if (random_() % 8 == 0) look();
+      if (random_.below(8) == 0) look();
     }
   }
 
@@ -62,21 +63,21 @@ class Walker {
  private:
   std::string pod_name() {
     // A pod that has ended is followed by another one under a new uid.
-    const auto slot = random_() % kPodsPerThread;
+    const auto slot = random_.below(kPodsPerThread);
     return std::to_string(number_) + "-" + std::to_string(slot) + "-" +
            std::to_string(lives_[slot]);
   }
 
   void change_node() {
-    const int node = static_cast<int>(random_() % kNodes);
-    if (random_() % 4 == 0) {
+    const int node = static_cast<int>(random_.below(kNodes));
+    if (random_.below(4) == 0) {
       ledger_.remove_node("n" + std::to_string(node));
     }
-    ledger_.put_node(make_node(node_text(node, random_() % 3 != 0)));
+    ledger_.put_node(make_node(node_text(node, random_.below(3) != 0)));
   }
 
   void change_pod(const std::string& pod) {
-    switch (random_() % 10) {
+    switch (random_.below(10)) {
       case 0:
         return ledger_.release(pod);
       case 1:
@@ -93,15 +94,15 @@ class Walker {
         if (const auto entry = ledger_.find(pod)) ledger_.release_unsettled(pod, entry->sequence);
         return;
       case 6:
-        return ledger_.note_intent(
-            make_holding(pod, "n" + std::to_string(random_() % kNodes), {make_share(0, 100, 10)}));
+        return ledger_.note_intent(make_holding(pod, "n" + std::to_string(random_.below(kNodes)),
+                                                {make_share(0, 100, 10)}));
       default:
         return reserve(pod);
     }
   }
 
   void reserve(const std::string& pod) {
-    const std::string node = "n" + std::to_string(random_() % kNodes);
+    const std::string node = "n" + std::to_string(random_.below(kNodes));
     const auto result = world_.reserve(pod, node, random_request(random_));
     if (result) {
       ++reserved_;
@@ -125,7 +126,7 @@ class Walker {
   LedgerFixture& world_;
   ledger::Ledger& ledger_;
   int number_;
-  std::mt19937_64 random_;
+  Random random_;
   std::array<int, kPodsPerThread> lives_{};
   base::Generation seen_;
   int reserved_ = 0;

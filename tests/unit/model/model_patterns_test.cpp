@@ -106,7 +106,7 @@ TEST(ModelTest, AModelIsUpTo128PrintableCharacters) {
 std::string draw_text(Random& random, std::int64_t most, const std::vector<std::string>& parts) {
   std::string text;
   const std::int64_t size = random.draw(most + 1);
-  while (static_cast<std::int64_t>(text.size()) < size) text += random.of(parts);
+  while (static_cast<std::int64_t>(text.size()) < size) text += random.pick(parts);
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
@@ -130,14 +130,14 @@ TEST(ModelTextTest, FindsWhatTheGlobMatcherFinds) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const std::int64_t most = random.of<std::int64_t>({0, 3, 8, 20, 64, 114});
-    std::string model = random.of<std::string>({"", "", "NVIDIA-", "Tesla "});
+    const std::int64_t most = random.pick<std::int64_t>({0, 3, 8, 20, 64, 114});
+    std::string model = random.pick<std::string>({"", "", "NVIDIA-", "Tesla "});
     model += draw_text(random, most, model_parts);
     if (random.one_in(4)) model += "-SHARED";
     const model::ModelMatcher text(model);
     for (int i = 0; i < 200; ++i) {
       const std::string pattern =
-          draw_text(random, random.of<std::int64_t>({2, 6, 30, 130}), pattern_parts);
+          draw_text(random, random.pick<std::int64_t>({2, 6, 30, 130}), pattern_parts);
       const bool expected = glob_finds(pattern, model);
       ASSERT_EQ(text.matches(pattern), expected) << pattern << " on " << model;
       found += expected ? 1 : 0;

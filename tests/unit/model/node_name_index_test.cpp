@@ -2,16 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "snug/base/name_hash.hpp"
+#include "support/random.hpp"
 
 namespace snug::name_index_test {
 namespace {
@@ -33,7 +32,7 @@ TEST(NameIndexTest, FindsWhatIsInItAndNothingElseWhateverItsSize) {
       asked.push_back("node-" + std::to_string(i));
       asked.push_back("other-" + std::to_string(i));
     }
-    std::shuffle(asked.begin(), asked.end(), std::mt19937(size));
+    Random(size).shuffle(asked);
     const std::vector<std::string_view> names(asked.begin(), asked.end());
     const auto found = index.find_all(names);
     EXPECT_EQ(index.size(), size);

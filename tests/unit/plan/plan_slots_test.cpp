@@ -92,7 +92,8 @@ TEST(PlanBySlotTest, IsThePlanByName) {
     Random random(seed);
     const World world = draw_world(random);
     const OwnedIncomingPod claim(
-        draw_request(random), make_profile(random.of<std::string>({"best-fit", "spread", "fgd"})));
+        draw_request(random),
+        make_profile(random.pick<std::string>({"best-fit", "spread", "fgd"})));
     std::vector<std::string_view> names;
     std::vector<base::NodeIndex> slots;
     for (const std::string& name : world.names) {

@@ -19,14 +19,14 @@ std::vector<model::TypicalPod> draw_typical(Random& random) {
   std::vector<model::TypicalPod> pods;
   const std::int64_t kinds = random.from_to(1, 10);
   for (std::int64_t i = 0; i < kinds; ++i) {
-    const std::int64_t gpus = random.of<std::int64_t>({0, 1, 1, 1, 2, 4, 8});
+    const std::int64_t gpus = random.pick<std::int64_t>({0, 1, 1, 1, 2, 4, 8});
     pods.push_back(
         {.cpu_milli = random.one_in(3) ? 0 : random.draw(80'000),
          .gpus = gpus,
          .gpu_milli = gpus == 0  ? 0
                       : gpus > 1 ? 1000
                                  : random.from_to(1, 1000),
-         .models = random.of<model::ModelSet>({model::kAnyModel, model::kAnyModel, 2, 4, 0}),
+         .models = random.pick<model::ModelSet>({model::kAnyModel, model::kAnyModel, 2, 4, 0}),
          .share = random.draw(model::kFixedPointOne / 5)});
   }
   return pods;

@@ -85,7 +85,7 @@ inline model::NodeStatePtr draw_hosting(Random& random) {
   const std::int64_t gpus = random.one_in(20) ? 20 : random.from_to(1, 8);
   for (std::int64_t i = 0; i < gpus; ++i) {
     model::GpuInfo gpu{.index = static_cast<int>(i),
-                       .model = random.of<std::string>({"A", "B"}),
+                       .model = random.pick<std::string>({"A", "B"}),
                        .memory = {1000},
                        .healthy = !random.one_in(15),
                        .allowed_modes = {model::GpuMode::kWhole, model::GpuMode::kTimeSlicing}};

@@ -105,7 +105,7 @@ std::vector<model::MultiGpuShape> draw_rooms(Random& random) {
     shapes.push_back(fading({.gpus = random.from_to(2, 8),
                              .cpu_milli = random.one_in(3) ? 0 : random.draw(60'000),
                              .memory_mib = random.one_in(3) ? 0 : random.draw(200'000),
-                             .models = random.of<model::ModelSet>({model::kAnyModel, 2, 4, 6, 0}),
+                             .models = random.pick<model::ModelSet>({model::kAnyModel, 2, 4, 6, 0}),
                              .share = random.draw(model::kFixedPointOne)}));
   }
   return shapes;

@@ -49,14 +49,14 @@ sim::Trace draw_trace(Random& random, bool churns) {
   std::vector<std::string> names;
   const std::vector<std::string> models{"A100-40GB", "A100-80GB", "A30"};
   for (std::int64_t i = random.from_to(1, 4); i > 0; --i) {
-    const std::string& model = random.of(models);
+    const std::string& model = random.pick(models);
     trace.nodes.push_back(node_of(model, true, static_cast<int>(random.from_to(1, 3))));
     for (const NaiveProfile& profile : naive_cards().at(model).profiles) {
       names.push_back(profile.name);
     }
   }
   if (random.one_in(2)) trace.nodes.push_back(node_of("T4", false, 2));
-  for (int i = 0; i < 8; ++i) trace.pods.push_back(pod_asking(trace, random.of(names)));
+  for (int i = 0; i < 8; ++i) trace.pods.push_back(pod_asking(trace, random.pick(names)));
   const bool mixed = random.one_in(2);
   for (const int milli : {125, 126, 250, 500, 501, 1000}) {
     if (mixed) trace.pods.push_back({.name = "share", .gpus = 1, .gpu_milli = milli});

@@ -77,7 +77,7 @@ sim::TracePod draw_trace_pod(Random& random) {
   pod.gpus = kind == 1 ? static_cast<int>(random.from_to(2, 4)) : 1;
   pod.gpu_milli =
       kind <= 2 ? 1000 : static_cast<int>(random.one_in(2) ? 250 : random.from_to(1, 999));
-  if (random.one_in(5)) pod.models = {random.of<std::string>({"A", "B"})};
+  if (random.one_in(5)) pod.models = {random.pick<std::string>({"A", "B"})};
   if (random.one_in(20)) pod.models = {"A", "C"};
   return pod;
 }
@@ -91,7 +91,7 @@ sim::Trace draw_trace(Random& random, bool churns) {
                            .cpu_milli = 1000 * random.draw(64),
                            .memory_mib = 1024 * random.draw(128),
                            .gpus = gpus,
-                           .model = gpus == 0 ? "" : random.of<std::string>({"A", "B"})});
+                           .model = gpus == 0 ? "" : random.pick<std::string>({"A", "B"})});
   }
   const std::int64_t pods = random.from_to(1, 25);
   for (std::int64_t i = 0; i < pods; ++i) {

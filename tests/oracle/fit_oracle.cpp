@@ -1,18 +1,12 @@
-#include "fit_oracle.hpp"
+#include "oracle/fit_oracle.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <set>
 #include <utility>
 #include <variant>
 
 namespace snug {
 namespace {
-
-using Users = std::vector<const model::ContainerRequest*>;
-
-/// A GPU that is gone may have been of any size.
-constexpr std::int64_t kAnySize = std::int64_t{1} << 43;
 
 bool sharing(model::GpuMode mode) {
   return mode == model::GpuMode::kTimeSlicing || mode == model::GpuMode::kMps;
@@ -46,7 +40,8 @@ bool content_with(model::Isolation isolation, model::GpuMode mode) {
 
 char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
-bool matches(const std::string& glob, const std::string& text) {
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the texts are long
+bool matches(std::string_view glob, std::string_view text) {
   if (glob.empty()) return text.empty();
   if (glob[0] == '*') {
     return matches(glob.substr(1), text) || (!text.empty() && matches(glob, text.substr(1)));
@@ -55,7 +50,7 @@ bool matches(const std::string& glob, const std::string& text) {
          matches(glob.substr(1), text.substr(1));
 }
 
-bool takes_model(const model::ModelFilter& filter, std::string model) {
+bool takes_model(const model::ModelFilter& filter, std::string_view model) {
   model = model.substr(0, model.find("-SHARED"));
   model = model.substr(0, model.find("-MIG-"));
   bool wanted = filter.included.empty();
@@ -70,186 +65,20 @@ std::int64_t in(const std::map<std::string, std::int64_t, std::less<>>& units,
   return found == units.end() ? 0 : found->second;
 }
 
-std::int64_t milli_of_units(const model::NodeInventory& node, const std::string& resource,
-                            std::int64_t count) {
-  if (resource.starts_with("nvidia.com/mig-")) return 0;
-  const std::int64_t each = 1000 / node.replicas + (1000 % node.replicas == 0 ? 0 : 1);
-  return count * each;
-}
-
 }  // namespace
-
-FitOracle::FitOracle(const model::NodeInventory& node,
-                     const std::vector<model::HoldingPtr>& holdings, Asker asker)
-    : node_(node), asker_(std::move(asker)) {
-  for (const model::GpuInfo& info : node.gpus) {
-    gpus_.push_back({.info = info, .closed = !info.healthy});
-    if (const LiteralCard* card = card_of(info)) gpus_.back().slices.emplace(*card, info, node);
-  }
-  for (const model::HoldingPtr& holding : holdings) hold(*holding);
-  for (Gpu& gpu : gpus_) {
-    if (gpu.slices) continue;
-    const std::int64_t over = gpu.used.memory - gpu.info.memory.value;
-    // Rounding is less than 1 MiB for each fraction.
-    if ((over > 0 && over >= gpu.fractions) || gpu.used.compute > 1000) gpu.closed = true;
-  }
-}
-
-void FitOracle::hold(const model::Holding& holding) {
-  bool devices = false;
-  bool units = false;
-  std::map<std::size_t, std::vector<Part>> parts;
-  std::map<std::size_t, std::vector<MigOracle::Held>> slices;
-  for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
-    const model::ReservedContainer& container = holding.reservation.containers[c];
-    if (const auto* count = std::get_if<model::KubeletUnits>(&container.assigned)) {
-      units_[count->resource] += count->count;
-      units = true;
-      continue;
-    }
-    for (const auto& device : std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
-      devices = true;
-      const std::size_t at = gpu_of(device);
-      Gpu& gpu = gpus_[at];
-      if (!gpu.held) gpu.mode = device.mode;
-      gpu.held = true;
-      const bool other = !device.uuid.empty() && !gpu.info.uuid.empty();
-      const bool changed = other && device.uuid != gpu.info.uuid;
-      const bool wrong_mode =
-          device.mode == model::GpuMode::kMig ? !gpu.info.mig_enabled : !gpu.allows(device.mode);
-      const bool known =
-          c < holding.container_requests.size() && holding.container_requests[c].has_value();
-      const model::ContainerRequest* const asked =
-          known ? &*holding.container_requests[c] : nullptr;
-      const bool forged = known && !gpu.vanished && !gpu.may_state(*asked, device);
-      if (gpu.slices) slices[at].push_back({&device, asked, holding.container_type(c)});
-      const bool mixed = gpu.mode != device.mode;
-      gpu.closed = gpu.closed || holding.suspect || wrong_mode || forged || changed || mixed;
-      gpu.apart = gpu.apart || apart(holding.name_space);
-      parts[at].push_back({.kind = holding.container_type(c),
-                           .position = c,
-                           .cost = gpu.counts(device, forged ? nullptr : asked)});
-    }
-  }
-  for (const auto& [at, of_gpu] : slices) {
-    Gpu& gpu = gpus_[at];
-    gpu.closed = !gpu.slices->hold(of_gpu) || gpu.closed;
-  }
-  for (const auto& [at, of_gpu] : parts) {
-    const Cost cost = together(of_gpu);
-    gpus_[at].used.memory += cost.memory;
-    gpus_[at].used.compute += cost.compute;
-  }
-  with_devices_ += devices ? 1 : 0;
-  with_units_ += units ? 1 : 0;
-  unplaced_ += holding.unplaced ? 1 : 0;
-  const bool asks_gpus = !holding.reservation.containers.empty();
-  apart_from_units_ = apart_from_units_ || (asks_gpus && apart(holding.name_space));
-}
-
-std::size_t FitOracle::gpu_of(const model::ReservedDevice& device) {
-  std::optional<std::size_t> by_index;
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    const model::GpuInfo& info = gpus_[i].info;
-    if (gpus_[i].vanished) {
-      if (!by_index && info.index == device.index && info.uuid == device.uuid) return i;
-      continue;
-    }
-    if (!device.uuid.empty() && info.uuid == device.uuid) return i;
-    if (info.index == device.index) by_index = i;
-  }
-  if (by_index) return *by_index;
-  gpus_.push_back({.info = {.index = device.index, .uuid = device.uuid, .memory = {kAnySize}},
-                   .vanished = true,
-                   .closed = true});
-  return gpus_.size() - 1;
-}
-
-/// Per dimension the larger of apps + sidecars and each plain init container + the sidecars started
-/// before it.
-FitOracle::Cost FitOracle::together(const std::vector<Part>& parts) {
-  std::set<std::size_t> moments;  // the position of the init container that runs then
-  for (const Part& part : parts) {
-    if (part.kind == model::ContainerType::kInit) moments.insert(part.position);
-  }
-  constexpr std::size_t kAllStarted = SIZE_MAX;
-  moments.insert(kAllStarted);
-  Cost most;
-  for (const std::size_t moment : moments) {
-    Cost now;
-    for (const Part& part : parts) {
-      const bool runs = part.kind == model::ContainerType::kInit      ? part.position == moment
-                        : part.kind == model::ContainerType::kSidecar ? part.position < moment
-                                                                      : moment == kAllStarted;
-      if (!runs) continue;
-      now.memory += part.cost.memory;
-      now.compute += part.cost.compute;
-    }
-    most = {std::max(most.memory, now.memory), std::max(most.compute, now.compute)};
-  }
-  return most;
-}
 
 bool FitOracle::apart(const std::string& other) const {
   if (other == asker_.name_space) return false;
-  return asker_.rules.rule_for(other).own_namespace_only ||
-         asker_.rules.rule_for(asker_.name_space).own_namespace_only;
+  return own_rule_.own_namespace_only || asker_.rule_of(other).own_namespace_only;
 }
 
 std::optional<std::int64_t> FitOracle::cap_left() const {
-  const auto& cap = asker_.rules.rule_for(asker_.name_space).cap;
-  if (!cap) return std::nullopt;
-  return cap->value - asker_.held;
+  if (!own_rule_.cap) return std::nullopt;
+  return own_rule_.cap->value - asker_.held;
 }
 
 bool FitOracle::Gpu::allows(model::GpuMode wanted) const {
   return !info.mig_enabled && std::ranges::count(info.allowed_modes, wanted) > 0;
-}
-
-/// Some size from an eighth less to an eighth more than today's must explain what is stated.
-bool FitOracle::Gpu::may_state(const model::ContainerRequest& asked,
-                               const model::ReservedDevice& device) const {
-  if (device.mode == model::GpuMode::kMig) return true;
-  const std::int64_t eighth = info.memory.value / 8;
-  const Cost small = cost(asked, info.memory.value - eighth);
-  const Cost large = cost(asked, info.memory.value + eighth);
-  const auto [least, most] = std::minmax(small.compute, large.compute);
-  return device.memory.value >= std::min(small.memory, large.memory) &&
-         device.memory.value <= std::max(small.memory, large.memory) &&
-         device.compute.value >= least && device.compute.value <= most;
-}
-
-FitOracle::Cost FitOracle::cost(const model::ContainerRequest& asked, std::int64_t capacity) {
-  Cost cost{capacity, 1000};
-  if (const auto* fraction = std::get_if<model::FractionRequest>(&asked.device)) {
-    const std::int64_t memory = (fraction->thousandths * capacity) / 1000;
-    cost = {memory == 0 ? 1 : memory, fraction->thousandths};
-  } else if (const auto* memory = std::get_if<model::MemoryRequest>(&asked.device)) {
-    const std::int64_t compute = (1000 * memory->memory.value) / capacity;
-    cost = {memory->memory.value, compute == 0 ? 1 : compute};
-  }
-  if (names_slice(asked)) cost = {0, 0};
-  if (asked.compute_percent) cost.compute = *asked.compute_percent * std::int64_t{10};
-  return cost;
-}
-
-std::int64_t FitOracle::held_by(const model::Holding& holding, const model::NodeInventory& node) {
-  std::int64_t sum = 0;
-  std::map<std::pair<int, std::string>, std::vector<Part>> parts;
-  for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
-    const auto& given = holding.reservation.containers[c].assigned;
-    if (const auto* units = std::get_if<model::KubeletUnits>(&given)) {
-      sum += milli_of_units(node, units->resource, units->count);
-      continue;
-    }
-    for (const auto& device : std::get<std::vector<model::ReservedDevice>>(given)) {
-      const std::int64_t compute =
-          device.mode == model::GpuMode::kWhole ? 1000 : device.compute.value;
-      parts[{device.index, device.uuid}].push_back({holding.container_type(c), c, {0, compute}});
-    }
-  }
-  for (const auto& [gpu, of_gpu] : parts) sum += together(of_gpu).compute;
-  return sum;
 }
 
 bool FitOracle::gate_says(model::ReasonCode reason, const model::GpuRequest& request) const {
@@ -281,7 +110,7 @@ bool FitOracle::gate_says(model::ReasonCode reason, const model::GpuRequest& req
 }
 
 bool FitOracle::wants_enforcement() const {
-  return !node_.enforces_shares && asker_.rules.rule_for(asker_.name_space).require_enforcement;
+  return !node_.enforces_shares && own_rule_.require_enforcement;
 }
 
 bool FitOracle::gates_open(const model::GpuRequest& request) const {
@@ -309,7 +138,7 @@ model::ReasonCode FitOracle::reason_for_units(const model::GpuRequest& request) 
   for (const model::ContainerRequest& container : request.containers) {
     const std::string& resource = std::get<model::KubeletRequest>(container.device).resource;
     wanted[resource] += container.count;
-    milli += milli_of_units(node_, resource, container.count);
+    milli += milli_of_units(node_.replicas, resource, container.count);
   }
   const auto any = [&](auto&& speaks_against) {
     return std::ranges::any_of(wanted, [&](const auto& entry) {
@@ -341,29 +170,61 @@ model::ReasonCode FitOracle::reason_for_units(const model::GpuRequest& request) 
 }
 
 bool FitOracle::exists(const model::GpuRequest& request, Rule last) const {
-  Assignment chosen;
-  return extend(request, last, chosen);
+  Assignment none;
+  return extend(request, last, none,
+                [&](const Assignment& chosen) { return serves(request, last, chosen); });
 }
 
-bool FitOracle::extend(const model::GpuRequest& request, Rule last, Assignment& chosen) const {
-  if (chosen.size() == request.containers.size()) return serves(request, last, chosen);
+// NOLINTNEXTLINE(misc-no-recursion): as deep as there are containers
+bool FitOracle::extend(const model::GpuRequest& request, Rule last, Assignment& chosen,
+                       const std::function<bool(const Assignment&)>& visit) const {
+  if (chosen.size() == request.containers.size()) return visit(chosen);
   const model::ContainerRequest& asked = request.containers[chosen.size()];
   unsigned able = 0;
   for (std::size_t i = 0; i < gpus_.size(); ++i) able |= alone(asked, gpus_[i], last) ? 1U << i : 0;
-  for (unsigned gpus = 1; gpus < (1U << gpus_.size()); ++gpus) {
-    if ((gpus & ~able) != 0 || std::popcount(gpus) != asked.count) continue;
+  // All sets of those that are able, the empty one last.
+  for (unsigned gpus = (0U - able) & able; gpus != 0; gpus = (gpus - able) & able) {
+    if (std::popcount(gpus) != asked.count) continue;
     chosen.push_back(gpus);
-    if (extend(request, last, chosen)) return true;
+    const bool done = extend(request, last, chosen, visit);
     chosen.pop_back();
+    if (done) return true;
   }
   return false;
 }
 
+bool FitOracle::any_choice(const model::GpuRequest& request,
+                           const std::function<bool(const Takes&)>& visit) const {
+  if (!gates_open(request)) return false;
+  if (request.is_kubelet_assigned()) {
+    return reason_for_units(request) == model::ReasonCode::kNone && visit({});
+  }
+  Assignment none;
+  return extend(request, Rule::kNeighbours, none, [&](const Assignment& chosen) {
+    if (!serves(request, Rule::kNeighbours, chosen)) return false;
+    Takes takes;
+    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
+      const Users users = users_of(request, chosen, gpu);
+      const auto mode = mode_for(gpus_[gpu], users, Rule::kNeighbours);
+      for (std::size_t c = 0; c < chosen.size(); ++c) {
+        if ((chosen[c] >> gpu & 1U) == 0) continue;
+        const Amounts price = cost(request.containers[c], gpus_[gpu].info.memory.value);
+        takes.push_back({.container = static_cast<std::uint16_t>(c),
+                         .gpu = static_cast<std::uint16_t>(gpu),
+                         .mode = mode.value_or(model::GpuMode::kMig),
+                         .memory = {price.memory},
+                         .compute = {price.compute}});
+      }
+    }
+    return with_slices(request, 0, takes, visit);
+  });
+}
+
 /// What can be said of one container and one GPU.
 bool FitOracle::alone(const model::ContainerRequest& asked, const Gpu& gpu, Rule last) const {
-  const Cost price = cost(asked, gpu.info.memory.value);
+  const Amounts price = cost(asked, gpu.info.memory.value);
   const bool sized = !gpu.slices || wants_whole(asked);
-  if (sized && (price.memory > gpu.info.memory.value || price.compute > 1000)) return false;
+  if (sized && (price.memory > gpu.info.memory.value || price.compute > kWholeMilli)) return false;
   if (last >= Rule::kHealth && gpu.closed) return false;
   if (last >= Rule::kNeighbours && !wants_whole(asked) && gpu.apart) return false;
   return gpu.vanished || last < Rule::kModel || takes_model(asked.models, gpu.info.model);
@@ -380,16 +241,24 @@ bool FitOracle::serves(const model::GpuRequest& request, Rule last,
   return last < Rule::kCap || !cap_left() || compute <= *cap_left();
 }
 
+FitOracle::Users FitOracle::users_of(const model::GpuRequest& request, const Assignment& chosen,
+                                     std::size_t gpu) {
+  Users users;
+  for (std::size_t c = 0; c < chosen.size(); ++c) {
+    if ((chosen[c] >> gpu & 1U) != 0) users.push_back(&request.containers[c]);
+  }
+  return users;
+}
+
 std::optional<std::int64_t> FitOracle::price_on(const model::GpuRequest& request, Rule last,
                                                 const Assignment& chosen, std::size_t at) const {
   const Gpu& gpu = gpus_[at];
-  Users users;
+  const Users users = users_of(request, chosen, at);
   std::vector<MigOracle::User> sliced;
   std::vector<Part> parts;
   for (std::size_t c = 0; c < chosen.size(); ++c) {
     if ((chosen[c] >> at & 1U) == 0) continue;
     const model::ContainerRequest& asked = request.containers[c];
-    users.push_back(&asked);
     sliced.push_back({.asked = &asked, .position = c});
     parts.push_back({asked.type, c, cost(asked, gpu.info.memory.value)});
   }
@@ -399,10 +268,10 @@ std::optional<std::int64_t> FitOracle::price_on(const model::GpuRequest& request
     return slices_price(gpu, sliced, std::move(parts), last);
   }
   if (!mode_for(gpu, users, last)) return std::nullopt;
-  const Cost price = together(parts);
-  const Cost others = last >= Rule::kRoom ? gpu.used : Cost{};
+  const Amounts price = together(parts);
+  const Amounts others = last >= Rule::kRoom ? gpu.used : Amounts{};
   const bool room = others.memory + price.memory <= gpu.info.memory.value &&
-                    others.compute + price.compute <= 1000;
+                    others.compute + price.compute <= kWholeMilli;
   return room ? std::optional(price.compute) : std::nullopt;
 }
 
@@ -454,37 +323,56 @@ std::optional<model::GpuMode> FitOracle::opened_by(const Gpu& gpu, const Users& 
   return *first;
 }
 
-bool FitOracle::accepts(const model::GpuRequest& request,
-                        std::span<const model::DeviceAllocation> takes) const {
-  if (!gates_open(request)) return false;
+std::string FitOracle::obstacle(const model::GpuRequest& request,
+                                std::span<const model::DeviceAllocation> takes,
+                                Beside beside) const {
+  const auto code_of = [](model::ReasonCode reason) {
+    return std::string(model::reason_row(reason).code);
+  };
+  for (std::size_t code = 0; code < model::all_reasons().size(); ++code) {
+    const auto reason = static_cast<model::ReasonCode>(code);
+    if (gate_says(reason, request)) return code_of(reason);
+  }
   if (request.is_kubelet_assigned()) {
-    return takes.empty() && reason_for_units(request) == model::ReasonCode::kNone;
+    if (!takes.empty()) return "devices for units";
+    const model::ReasonCode reason = reason_for_units(request);
+    return reason == model::ReasonCode::kNone ? "" : code_of(reason);
   }
   Assignment chosen(request.containers.size());
-  for (const model::DeviceAllocation& allocation : takes) {
-    const Gpu& gpu = gpus_.at(allocation.gpu);
-    const model::ContainerRequest& asked = request.containers.at(allocation.container);
-    if ((chosen[allocation.container] >> allocation.gpu & 1U) != 0) return false;
-    if (!alone(asked, gpu, Rule::kNeighbours)) return false;
-    const Cost price = cost(asked, gpu.info.memory.value);
-    const bool stated =
-        allocation.memory.value == price.memory && allocation.compute.value == price.compute;
-    if (!gpu.slices && !stated) return false;
-    chosen[allocation.container] |= 1U << allocation.gpu;
+  for (const model::DeviceAllocation& take : takes) {
+    const Gpu& gpu = gpus_.at(take.gpu);
+    const model::ContainerRequest& asked = request.containers.at(take.container);
+    if ((chosen[take.container] >> take.gpu & 1U) != 0) return "a GPU twice";
+    const Amounts stated{take.memory.value, take.compute.value};
+    if (!gpu.slices && stated != cost(asked, gpu.info.memory.value)) return "another price";
+    chosen[take.container] |= 1U << take.gpu;
   }
   for (std::size_t c = 0; c < chosen.size(); ++c) {
-    if (std::popcount(chosen[c]) != request.containers[c].count) return false;
+    if (std::popcount(chosen[c]) != request.containers[c].count) return "another number of GPUs";
   }
-  if (!serves(request, Rule::kNeighbours, chosen)) return false;
-  if (!accepts_slices(request, takes)) return false;
-  return std::ranges::all_of(takes, [&](const model::DeviceAllocation& allocation) {
-    if (gpus_.at(allocation.gpu).slices) return true;
-    Users users;
-    for (std::size_t c = 0; c < chosen.size(); ++c) {
-      if ((chosen[c] >> allocation.gpu & 1U) != 0) users.push_back(&request.containers[c]);
+  const auto stands = [&](Rule last) {
+    return serves(request, last, chosen) &&
+           std::ranges::all_of(takes, [&](const model::DeviceAllocation& take) {
+             return alone(request.containers[take.container], gpus_[take.gpu], last);
+           });
+  };
+  if (!stands(Rule::kNeighbours)) {
+    for (const Rule rule : {Rule::kSize, Rule::kModel, Rule::kMode, Rule::kHealth, Rule::kCap,
+                            Rule::kRoom, Rule::kNeighbours}) {
+      if (!stands(rule)) return code_of(reason_of(rule));
     }
-    return mode_for(gpus_.at(allocation.gpu), users, Rule::kNeighbours) == allocation.mode;
-  });
+  }
+  if (!accepts_slices(request, takes)) return "another slice";
+  for (const model::DeviceAllocation& take : takes) {
+    const Gpu& gpu = gpus_[take.gpu];
+    if (gpu.slices) continue;
+    const auto mode = mode_for(gpu, users_of(request, chosen, take.gpu), Rule::kNeighbours);
+    // Whoever is not shown may have opened it otherwise.
+    const bool may_differ = beside == Beside::kMore && !gpu.held && mode && sharing(*mode) &&
+                            sharing(take.mode) && gpu.allows(take.mode);
+    if (mode != take.mode && !may_differ) return "another mode";
+  }
+  return "";
 }
 
 }  // namespace snug

@@ -1,44 +1,21 @@
-// GPUs in MIG mode, read from the contract a second time: cell by cell, with tables of its own. It
-// shares no code with mig/ and fit/. Pure.
+// GPUs in MIG mode, read from the contract a second time: with tables of its own. It shares no
+// code with mig/ and fit/. Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "oracle/mig_cards.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/request.hpp"
 #include "snug/model/reservation.hpp"
 
 namespace snug {
-
-struct LiteralProfile {
-  std::string name;
-  int compute = 0;
-  int size = 0;
-  std::int64_t memory = 0;
-  std::vector<int> starts;
-  int media = 0;
-  int extension = 0;
-};
-
-struct LiteralCard {
-  std::string model;
-  std::int64_t memory = 0;
-  int axis = 0;
-  int compute = 0;
-  int media = 0;  // engines, where they are counted
-  bool published = false;
-  std::vector<LiteralProfile> profiles;
-};
-[[nodiscard]] const std::vector<LiteralCard>& literal_cards();
-
-/// The one whose table the GPU has; null: it takes no slices.
-[[nodiscard]] const LiteralCard* card_of(const model::GpuInfo& gpu);
 
 class MigOracle {
  public:
@@ -62,6 +39,10 @@ class MigOracle {
 
   /// What one pod has here. False: it cannot be right.
   [[nodiscard]] bool hold(std::span<const Held> slices);
+  using Visit = std::function<bool(const std::vector<model::MigPlacement>&)>;
+  /// Every way to give each of them a slice of what is free, until `visit` returns true. True: it
+  /// did.
+  bool any_places(const std::vector<User>& users, const Visit& visit) const;
   /// What each of them costs in compute, if they go together; what is named in vain costs nothing
   /// while only the card is looked at.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> prices(const std::vector<User>& users,
@@ -74,40 +55,41 @@ class MigOracle {
   /// At how many starts one could have its slice.
   [[nodiscard]] std::size_t starts_for(const model::ContainerRequest& asked) const;
 
- private:
-  struct Use {
-    std::vector<int> cells;
-    int media = 0;
-    int extension = 0;
-  };
-  using Profile = std::size_t;
+  [[nodiscard]] const LiteralCard& card() const { return *card_; }
+  /// The slice with the uuid that the node says, or none.
+  [[nodiscard]] model::Slice slice_at(model::MigPlacement place) const;
+  /// Of a slice that the card can have; else any.
+  [[nodiscard]] model::MigPlacement placement_of(const model::Slice& slice) const;
+  /// Memory slices that pods hold.
+  [[nodiscard]] model::AxisMask held_slices() const { return held_.taken; }
 
-  [[nodiscard]] const LiteralProfile* find(const model::Slice& slice) const;
+ private:
+  using Profile = std::size_t;
+  /// For each user the one whose slice it has, itself or another; and that one's profile.
+  struct Shares {
+    std::vector<std::size_t> owners;
+    std::vector<std::optional<Profile>> profiles;
+  };
+
   [[nodiscard]] bool listed(const LiteralProfile& profile, int start) const;
   [[nodiscard]] bool has(Profile profile, View view) const;
   [[nodiscard]] bool serves(const LiteralProfile& profile, const model::ContainerRequest& asked,
                             std::int64_t memory_off = 0) const;
   [[nodiscard]] std::optional<Profile> smallest(const model::ContainerRequest& asked,
                                                 View view) const;
-  /// For each user the one whose slice it has, itself or another; and that one's profile.
-  [[nodiscard]] bool share_out(const std::vector<User>& users, View view,
-                               std::vector<std::size_t>& owners,
-                               std::vector<std::optional<Profile>>& profiles) const;
-  [[nodiscard]] Use taken(View view) const;
-  static void add(Use& use, const LiteralProfile& profile, int start);
-  [[nodiscard]] bool possible(const Use& use) const;
+  [[nodiscard]] bool share_out(const std::vector<User>& users, View view, Shares& shares) const;
+  [[nodiscard]] SliceUse taken(View view) const;
   [[nodiscard]] bool offers(const LiteralProfile& profile, int start, View view) const;
-  [[nodiscard]] bool together(const Use& use, std::vector<Profile> rest, View view) const;
-  [[nodiscard]] std::int64_t compute_of(const LiteralProfile& profile) const {
-    return std::int64_t{1000} * profile.compute / card_->compute;
-  }
+  /// `slices`: those of the first users.
+  bool place(const Shares& shares, View view, const SliceUse& use,
+             std::vector<model::MigPlacement>& slices, const Visit& visit) const;
 
   const LiteralCard* card_;
   bool dynamic_;
   std::vector<model::Slice> listed_;
   std::vector<model::Slice> offered_;  // by the device plug-in
   model::AxisMask failed_;
-  Use held_;
+  SliceUse held_;
 };
 
 }  // namespace snug

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "fit_oracle.hpp"
+#include "oracle/fit_oracle.hpp"
 #include "snug/mig/card_catalog.hpp"
 
 namespace snug {
