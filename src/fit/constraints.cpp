@@ -34,22 +34,29 @@ void restrict_to_model(Allocatable& offered, const GpuView& view) {
   if (!view.vanished()) offered.allowed = view.takers;
 }
 
+/// What `mode_for` says of each isolation. Unrolled: it is in the inner loop of filter.
+template <typename ModeFor>
+std::array<model::GpuMode, 4> by_isolation(const ModeFor& mode_for) {
+  return {mode_for(model::Isolation{0}), mode_for(model::Isolation{1}),
+          mode_for(model::Isolation{2}), mode_for(model::Isolation{3})};
+}
+
 /// WrongMode: the operator allows what is asked for, and a shared GPU is shared as asked.
 void restrict_to_modes(Allocatable& offered, const GpuView& view) {
   if (view.vanished()) return;
   const model::GpuState& gpu = view.gpu;
   offered.whole = gpu.allows_whole;
   offered.any_profile = false;
-  const bool sliced = static_cast<bool>(offered.mig.table);
-  if (sliced) offered.mig.keep_what_node_offers(*view.on.node.inventory, *gpu.info);
-  for (std::size_t i = 0; i < offered.shared_as.size(); ++i) {
-    const auto isolation = static_cast<model::Isolation>(i);
-    if (sliced) {
-      offered.shared_as[i] = may_be_slice(isolation) ? model::GpuMode::kMig : model::GpuMode::kNone;
-    } else {
-      offered.shared_as[i] =
-          view.on.unenforced ? model::GpuMode::kNone : serving_mode(gpu, isolation);
-    }
+  if (offered.mig.table) {
+    offered.mig.keep_what_node_offers(*view.on.node.inventory, *gpu.info);
+    offered.shared_as = by_isolation([](model::Isolation isolation) {
+      return may_be_slice(isolation) ? model::GpuMode::kMig : model::GpuMode::kNone;
+    });
+  } else if (view.on.unenforced) {
+    offered.shared_as.fill(model::GpuMode::kNone);
+  } else {
+    offered.shared_as =
+        by_isolation([&](model::Isolation isolation) { return serving_mode(gpu, isolation); });
   }
 }
 

@@ -98,8 +98,8 @@ FitMemo::FitMemo(const model::GpuRequest& request) : request_(request), prices_(
 }
 FitMemo::~FitMemo() = default;
 
-ContainerBits FitMemo::containers_taking(const model::GpuInfo& gpu) {
-  if (any_model_) return ~ContainerBits{0};
+/// containers_taking(), for a request that does not accept every model.
+ContainerBits FitMemo::containers_naming(const model::GpuInfo& gpu) {
   if (gpu.model_id == 0 && gpu.model != unnumbered_) {
     unnumbered_ = gpu.model;
     takers_[0].reset();
@@ -160,14 +160,14 @@ model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMem
 }
 
 bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) {
+  memo.count_calls(1);
   const model::GpuRequest& request = memo.request();
-  if (request.containers.size() > 1 && !request.is_kubelet_assigned()) {
-    memo.count_calls(1);
-    return gate(node, request, tenant) == model::ReasonCode::kNone &&
-           can_fit_several_containers(node, tenant, memo);
-  }
-  model::PlacementList options;
-  return fit(node, tenant, memo, options) == model::ReasonCode::kNone;
+  if (request.empty()) return true;
+  if (gate(node, request, tenant) != model::ReasonCode::kNone) return false;
+  if (request.is_kubelet_assigned())
+    return fit_kubelet(node, request, tenant) == model::ReasonCode::kNone;
+  return request.containers.size() > 1 ? can_fit_several_containers(node, tenant, memo)
+                                       : can_fit_one_container(node, tenant, memo);
 }
 
 }  // namespace snug::fit

@@ -32,41 +32,31 @@ class OneContainer {
         whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
         view_(node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)) {}
 
-  /// One GPU is asked for: the common case, in which every node of a cluster is judged. The reason
-  /// is computed only if no GPU serves the container.
-  model::ReasonCode on_one_gpu(model::PlacementList& options) {
-    bool served = false;
+  bool possible() {
+    if (count() > 1) return enough(serving());
     for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
-      if (equals_previous(i) || !meets_all(view_of(i, cap_left()), need_)) continue;
-      offer_each(i, options);
-      served = true;
+      if (!equals_previous(i) && serves(i)) return true;
     }
-    if (served) return model::ReasonCode::kNone;
-    const std::size_t last = last_applicable(view_);
-    std::size_t most_met = 0;
-    for (std::size_t i = 0; i < node_.gpus.size() && most_met < last; ++i) {
-      if (!equals_previous(i)) most_met = std::max(most_met, constraints_met(i, cap_left()));
-    }
-    return constraints()[most_met].reason;
+    return false;
   }
 
-  /// The cap is on the sum, for which the cheapest GPUs count.
-  model::ReasonCode on_several_gpus(model::PlacementList& options) {
-    std::vector<std::size_t> met(node_.gpus.size());
-    for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i, kNoCap);
-    const std::size_t all = constraints().size();
-    for (std::size_t first = 1; first <= all; ++first) {
-      const std::vector<std::size_t> gpus = that_meet(first, met);
-      if (gpus.size() < count() || (include_cap(first) && !within_cap(cheapest(gpus)))) {
-        return constraints()[first - 1].reason;
-      }
+  /// For a request for one GPU: the common case, in which every node of a cluster is judged. The
+  /// reason is computed only if no GPU serves the container.
+  model::ReasonCode on_one_gpu(model::PlacementList& options) {
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      if (!equals_previous(i) && serves(i)) offer_each(i, options);
     }
-    const std::vector<std::size_t> fitting = that_meet(all, met);
-    for (const std::vector<std::size_t>& gpus : subsets(node_, fitting, count())) {
-      if (within_cap(gpus)) offer(gpus, options);
+    return options.empty() ? refusal_on_one_gpu() : model::ReasonCode::kNone;
+  }
+
+  model::ReasonCode on_several_gpus(model::PlacementList& options) {
+    const std::vector<std::size_t> gpus = serving();
+    if (!enough(gpus)) return refusal_on_several_gpus();
+    for (const std::vector<std::size_t>& set : subsets(node_, gpus, count())) {
+      if (within_cap(set)) offer(set, options);
     }
     // None of the sets that were tried may be within the cap.
-    if (options.empty()) offer(cheapest(fitting), options);
+    if (options.empty()) offer(cheapest(gpus), options);
     return model::ReasonCode::kNone;
   }
 
@@ -84,15 +74,55 @@ class OneContainer {
            node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
   }
 
-  GpuView view_of(std::size_t position, std::int64_t cap_left) {
+  /// The cap is on the sum over all GPUs. So it is a constraint on a GPU only if one is asked for.
+  GpuView view_of(std::size_t position) {
     GpuView view(view_, position);
-    view.cap_left = cap_left;
+    if (asked_.count == 1) view.cap_left = cap_left();
     if (!view.vanished()) view.takers = memo_.containers_taking(*view.gpu.info);
     return view;
   }
 
-  std::size_t constraints_met(std::size_t position, std::int64_t cap_left) {
-    return fit::constraints_met(view_of(position, cap_left), need_);
+  bool serves(std::size_t position) { return meets_all(view_of(position), need_); }
+  std::size_t constraints_met(std::size_t position) {
+    return fit::constraints_met(view_of(position), need_);
+  }
+
+  /// The GPUs that serve the container, in ascending order.
+  std::vector<std::size_t> serving() {
+    std::vector<std::size_t> gpus;
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      if (serves(i)) gpus.push_back(i);
+    }
+    return gpus;
+  }
+
+  /// Whether these are as many GPUs as are asked for, and the cheapest of them are within the cap.
+  bool enough(const std::vector<std::size_t>& gpus) {
+    return gpus.size() >= count() && (cap_left() == kNoCap || within_cap(cheapest(gpus)));
+  }
+
+  /// The reason of the GPU that meets the most constraints. Requires that no GPU meets all.
+  model::ReasonCode refusal_on_one_gpu() {
+    const std::size_t last = last_applicable(view_);
+    std::size_t most_met = 0;
+    for (std::size_t i = 0; i < node_.gpus.size() && most_met < last; ++i) {
+      if (!equals_previous(i)) most_met = std::max(most_met, constraints_met(i));
+    }
+    return constraints()[most_met].reason;
+  }
+
+  /// The reason of the first constraint that too few GPUs meet, or, if it is the cap or comes after
+  /// it, only GPUs that are not within the cap. Requires that enough() is false of serving().
+  model::ReasonCode refusal_on_several_gpus() {
+    std::vector<std::size_t> met(node_.gpus.size());
+    for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i);
+    for (std::size_t first = 1; first < constraints().size(); ++first) {
+      const std::vector<std::size_t> gpus = that_meet(first, met);
+      if (gpus.size() < count() || (include_cap(first) && !enough(gpus))) {
+        return constraints()[first - 1].reason;
+      }
+    }
+    return constraints().back().reason;
   }
 
   /// The GPUs that meet the first so many constraints.
@@ -196,6 +226,10 @@ class OneContainer {
 };
 
 }  // namespace
+
+bool can_fit_one_container(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) {
+  return OneContainer(node, tenant, memo).possible();
+}
 
 model::ReasonCode fit_one_container(const model::NodeState& node, const Tenant& tenant,
                                     FitMemo& memo, model::PlacementList& options) {

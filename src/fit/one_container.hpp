@@ -11,4 +11,8 @@ namespace snug::fit {
                                                   const Tenant& tenant, FitMemo& memo,
                                                   model::PlacementList& options);
 
+/// As can_fit(), for such a request.
+[[nodiscard]] bool can_fit_one_container(const model::NodeState& node, const Tenant& tenant,
+                                         FitMemo& memo);
+
 }  // namespace snug::fit

@@ -53,7 +53,11 @@ class Prices {
 
   explicit Prices(const model::GpuRequest& request);
   /// `container`: a position in the request's list. `capacity` > 0.
-  [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity);
+  [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity) {
+    Known& known = known_[container];
+    if (known.capacity != capacity) known = price(*known.asked, capacity);
+    return known.price;
+  }
 
  private:
   struct Known {
@@ -61,6 +65,8 @@ class Prices {
     base::MebiBytes capacity;  // 0: none yet
     Price price;
   };
+
+  [[nodiscard]] static Known price(const model::ContainerRequest& asked, base::MebiBytes capacity);
 
   std::vector<Known> known_;
 };

@@ -50,7 +50,9 @@ class FitMemo {
   [[nodiscard]] StartOrders& starts();
   /// The containers that accept the GPU's model, by their positions in the request, which asks Snug
   /// for devices. A model with a number is compared once. Each comparison counts as steps.
-  [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu);
+  [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu) {
+    return any_model_ ? ~ContainerBits{0} : containers_naming(gpu);
+  }
 
   /// The work done with it so far, in units of some microseconds: calls of fit() and their search
   /// steps. A caller that makes many calls limits them by this, because it does not depend on the
@@ -64,6 +66,7 @@ class FitMemo {
  private:
   static constexpr std::int64_t kStepsOfWork = 20;
 
+  [[nodiscard]] ContainerBits containers_naming(const model::GpuInfo& gpu);
   [[nodiscard]] ContainerBits compare(std::string_view model);
 
   const model::GpuRequest& request_;
