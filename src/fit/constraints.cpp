@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "fit/gpu_modes.hpp"
 #include "fit/slices.hpp"
@@ -122,7 +123,7 @@ bool satisfies(const Allocatable& offered, const ContainerNeed& need, const Char
   return offered.has_free(cost) && cost.compute.value <= offered.cap_left;
 }
 
-/// Unrolled, so that the compiler sees which functions are called: it is the inner loop of filter.
+/// Unrolled, so that the compiler sees which functions are called.
 template <std::size_t... Row>
 std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
                          std::index_sequence<Row...> /*rows*/) {
@@ -137,7 +138,7 @@ std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
   return met;
 }
 
-/// Unrolled like met_in_order(): the compiler removes assignments that a later row overwrites.
+/// Unrolled like met_in_order().
 template <std::size_t... Row>
 bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
                     std::index_sequence<Row...> /*rows*/) {
@@ -148,11 +149,10 @@ bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
 
 }  // namespace
 
-NodeView::NodeView(const model::NodeState& the_node, const Tenant& the_tenant,
-                   std::vector<bool> kept_apart)
+NodeView::NodeView(const model::NodeState& the_node, const Tenant& the_tenant, bool shares)
     : node(the_node),
       tenant(the_tenant),
-      apart(std::move(kept_apart)),
+      apart(shares ? isolated_gpus(the_node, the_tenant) : std::vector<bool>{}),
       unenforced(!the_node.inventory->enforces_shares && the_tenant.requires_enforcement()) {}
 
 std::span<const Constraint> constraints() { return kConstraints; }
@@ -175,7 +175,9 @@ std::size_t last_applicable(const NodeView& on) {
   return last;
 }
 
-bool meets_all(const GpuView& view, const ContainerNeed& need) {
+/// Flattened: the inner loop of filter. The compiler removes assignments that a later row
+/// overwrites.
+[[gnu::flatten]] bool meets_all(const GpuView& view, const ContainerNeed& need) {
   return meets_all_rows(view, need, std::make_index_sequence<kConstraints.size()>());
 }
 

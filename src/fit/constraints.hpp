@@ -16,15 +16,14 @@
 
 namespace snug::fit {
 
-/// What the constraints on a node's GPUs go by. Valid as long as what it was made of.
+/// The node, as the constraints on its GPUs see it. The arguments must outlive it.
 struct NodeView {
   const model::NodeState& node;
   const Tenant& tenant;
-  std::vector<bool> apart;  // kept_apart(); empty if nobody can share a GPU with what is asked for
+  std::vector<bool> apart;  // isolated_gpus(); empty if the request shares no GPU
   bool unenforced = false;  // the tenant's shares must be enforced, and this node enforces nothing
 
-  NodeView(const model::NodeState& the_node, const Tenant& the_tenant,
-           std::vector<bool> kept_apart);
+  NodeView(const model::NodeState& the_node, const Tenant& the_tenant, bool shares);
 };
 
 /// And what they go by on one of its GPUs.

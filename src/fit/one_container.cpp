@@ -30,7 +30,8 @@ class OneContainer {
         memo_(memo),
         need_{asked_, memo.slice_need(), memo.prices()},
         whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
-        view_(node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)) {}
+        view_(node, tenant, !whole_),
+        only_order_tells_(node.inventory->nvlinks.empty() && view_.apart.empty()) {}
 
   bool possible() {
     if (count() > 1) return enough(serving());
@@ -70,7 +71,7 @@ class OneContainer {
   /// Whether a placement on the GPU has the same scores as one on the GPU before it, so that the
   /// first of them wins.
   [[nodiscard]] bool equals_previous(std::size_t position) const {
-    return position > 0 && node_.inventory->nvlinks.empty() && view_.apart.empty() &&
+    return only_order_tells_ && position > 0 &&
            node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
   }
 
@@ -223,6 +224,7 @@ class OneContainer {
   ContainerNeed need_;
   bool whole_;
   NodeView view_;
+  bool only_order_tells_;  // GPUs in the same state apart: no links and no neighbours do
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ class SeveralContainers {
         tenant_(tenant),
         memo_(memo),
         several_(memo.multi_container()),
-        view_(node, tenant, isolated_gpus(node, tenant)),
+        view_(node, tenant, true),
         weigh_at_(weigh_at(node)) {
     several_.trim();
     for (const model::GpuState& gpu : node.gpus) takers_.push_back(takers_of(gpu));
