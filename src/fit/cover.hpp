@@ -1,5 +1,5 @@
 // The search for the GPUs of a pod's containers: which pattern each GPU of a node serves, so that
-// every container is on as many GPUs as it asks for. Exact within its steps. Pure.
+// every container is on as many GPUs as it asks for. Exact unless it runs out of steps. Pure.
 //
 // It goes from GPU to GPU. A branch ends as soon as one of these bounds shows that the remaining
 // GPUs cannot take all that is unplaced:
@@ -26,7 +26,7 @@ namespace snug::fit {
 struct Bin {
   const Patterns* patterns = nullptr;
   std::size_t gpu = 0;            // NodeState's position
-  bool is_like_previous = false;  // nothing but its position tells it from the one before
+  bool is_like_previous = false;  // it differs from the one before only in its position
 };
 
 /// What each bin serves.
@@ -44,9 +44,9 @@ class CoverSearch {
   CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 
-  /// Calls `found` for each cover, until it returns false. Of covers that differ in the positions
-  /// of equal GPUs alone it finds the first. Init containers are placed in one way for each cover:
-  /// on GPUs of apps if possible, else on GPUs of sidecars, else on other GPUs.
+  /// Calls `found` for each cover, until it returns false. Of covers that differ only in the
+  /// positions of equal GPUs it finds the first. Init containers are placed in one way for each
+  /// cover: on GPUs of apps if possible, else on GPUs of sidecars, else on other GPUs.
   void run(Aim aim, std::function<bool(const Cover&)> found);
 
   /// Whether the last run ended because `steps` were used up.
@@ -85,11 +85,12 @@ class CoverSearch {
   std::int64_t& steps_;
   std::size_t sets_;  // of apps and sidecars
 
-  // Of the bins from each one on, for each set: the sums of Patterns::max_containers…
+  // For each bin and each set: the sum of Patterns::max_containers(), and so on, over this bin and
+  // those after it.
   std::vector<std::int32_t> max_containers_;
   std::vector<std::int64_t> max_compute_;
   std::vector<std::int64_t> max_memory_;
-  std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // compute of each alone
+  std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // least compute of each container
 
   Aim aim_ = Aim::kAny;
   std::function<bool(const Cover&)> found_;
@@ -100,7 +101,7 @@ class CoverSearch {
   /// Whether each init container can be placed without regard to the others: they run one after
   /// another, and no mode of a GPU depends on them.
   bool inits_independent_ = true;
-  bool remembers_ = true;           // no-goods: states from which there is no cover
+  bool remembers_ = true;           // whether it keeps no-goods: states that lead to no cover
   ContainerSet open_ = 0;           // the containers with unplaced devices
   std::int64_t compute_ = 0;        // that is placed
   Charge unplaced_weight_;          // at GpuClass::weigh_at

@@ -15,7 +15,7 @@
 namespace snug::fit {
 namespace {
 
-/// What speaks against the whole node before any GPU is looked at.
+/// The reason to refuse the node without judging its GPUs; kNone: there is no such reason.
 model::ReasonCode gate(const model::NodeState& node, const model::GpuRequest& request,
                        const Tenant& tenant) {
   const bool units = request.is_kubelet_assigned();
@@ -23,7 +23,7 @@ model::ReasonCode gate(const model::NodeState& node, const model::GpuRequest& re
   if (closed != model::ReasonCode::kNone) return closed;
   if (node.inventory->enforces_shares || !tenant.requires_enforcement())
     return model::ReasonCode::kNone;
-  // The card itself keeps slices apart: where there may be any, it is looked at GPU by GPU.
+  // A card isolates its slices itself. So a node that can have slices is judged GPU by GPU.
   const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);
   const bool refused =
       std::ranges::any_of(request.containers, [&](const model::ContainerRequest& asked) {
@@ -63,8 +63,8 @@ bool meets_others(const model::NodeState& node, const Tenant& tenant) {
          });
 }
 
-/// All resources must be there at once, so that the reason which lasts longest is the node's: the
-/// last of them in the table.
+/// All resources must be available at once. So the node has the reason that lasts longest: the last
+/// one in the table of reasons.
 model::ReasonCode fit_kubelet(const model::NodeState& node, const model::GpuRequest& request,
                               const Tenant& tenant) {
   model::ReasonCode result = model::ReasonCode::kNone;
@@ -109,7 +109,7 @@ ContainerBits FitMemo::containers_naming(const model::GpuInfo& gpu) {
   return *takers;
 }
 
-/// A step takes as long as comparing a model with so many bytes of patterns.
+/// A step takes as long as comparing a model with kBytesOfStep bytes of patterns.
 ContainerBits FitMemo::compare(std::string_view model) {
   constexpr std::size_t kBytesOfStep = 128;
   const model::ModelMatcher text(model);

@@ -1,5 +1,5 @@
-// Turns covers into placements. Of covers that differ in the positions of equal GPUs alone, one is
-// offered: the one in which the lower GPUs serve the containers that come first. For one node.
+// Turns covers of one node into placements. Of covers that differ only in the positions of equal
+// GPUs, it offers the one in which lower GPUs serve earlier containers.
 #pragma once
 
 #include <vector>
@@ -32,7 +32,7 @@ class Offers {
   const model::NodeState& node_;
   const PatternBook& book_;
   model::PlacementList& options_;
-  Cover sets_;  // that the GPUs of the node serve
+  Cover sets_;  // what each GPU of the node serves
   std::vector<Cover> offered_;
 };
 

@@ -15,11 +15,11 @@
 namespace snug::fit {
 namespace {
 
-/// A GPU's slices for the request.
+/// The slices of one GPU that can serve the request.
 struct SliceOffer {
   MigFree free;
   std::uint16_t profile = 0;
-  std::vector<std::uint16_t> starts;  // that are free, the one that blocks the least first
+  std::vector<std::uint16_t> starts;  // the free ones, the least blocking one first
 };
 
 class OneContainer {
@@ -31,7 +31,7 @@ class OneContainer {
         need_{asked_, memo.slice_need(), memo.prices()},
         whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
         view_(node, tenant, !whole_),
-        only_order_tells_(node.inventory->nvlinks.empty() && view_.apart.empty()) {}
+        equal_states_score_equally_(node.inventory->nvlinks.empty() && view_.apart.empty()) {}
 
   bool possible() {
     if (count() > 1) return enough(serving());
@@ -41,8 +41,8 @@ class OneContainer {
     return false;
   }
 
-  /// For a request for one GPU: the common case, in which every node of a cluster is judged. The
-  /// reason is computed only if no GPU serves the container.
+  /// For a request of one GPU. This is the common case, and filter does it for every node of the
+  /// cluster.
   model::ReasonCode on_one_gpu(model::PlacementList& options) {
     for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
       if (!equals_previous(i) && serves(i)) offer_each(i, options);
@@ -56,7 +56,7 @@ class OneContainer {
     for (const std::vector<std::size_t>& set : subsets(node_, gpus, count())) {
       if (within_cap(set)) offer(set, options);
     }
-    // None of the sets that were tried may be within the cap.
+    // Perhaps no set that was tried is within the cap. The cheapest one is.
     if (options.empty()) offer(cheapest(gpus), options);
     return model::ReasonCode::kNone;
   }
@@ -68,14 +68,14 @@ class OneContainer {
     return !whole_ && serves_slices(*gpu.info);
   }
 
-  /// Whether a placement on the GPU has the same scores as one on the GPU before it, so that the
-  /// first of them wins.
+  /// Whether a placement on this GPU has the same scores as one on the GPU before it. Of such GPUs
+  /// the first is offered.
   [[nodiscard]] bool equals_previous(std::size_t position) const {
-    return only_order_tells_ && position > 0 &&
+    return equal_states_score_equally_ && position > 0 &&
            node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
   }
 
-  /// The cap is on the sum over all GPUs. So it is a constraint on a GPU only if one is asked for.
+  /// The cap limits the sum over all GPUs. So it limits a single GPU only if one is requested.
   GpuView view_of(std::size_t position) {
     GpuView view(view_, position);
     if (asked_.count == 1) view.cap_left = cap_left();
@@ -97,7 +97,7 @@ class OneContainer {
     return gpus;
   }
 
-  /// Whether these are as many GPUs as are asked for, and the cheapest of them are within the cap.
+  /// Whether these are at least count() GPUs, and the cheapest count() of them are within the cap.
   bool enough(const std::vector<std::size_t>& gpus) {
     return gpus.size() >= count() && (cap_left() == kNoCap || within_cap(cheapest(gpus)));
   }
@@ -112,8 +112,8 @@ class OneContainer {
     return constraints()[most_met].reason;
   }
 
-  /// The reason of the first constraint that too few GPUs meet, or, if it is the cap or comes after
-  /// it, only GPUs that are not within the cap. Requires that enough() is false of serving().
+  /// The reason of the first constraint that too few GPUs meet. From the cap on, GPUs that exceed
+  /// the cap together are too few. Requires that serving() is not enough().
   model::ReasonCode refusal_on_several_gpus() {
     std::vector<std::size_t> met(node_.gpus.size());
     for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i);
@@ -126,7 +126,7 @@ class OneContainer {
     return constraints().back().reason;
   }
 
-  /// The GPUs that meet the first so many constraints.
+  /// The GPUs that meet the first `constraints` constraints.
   static std::vector<std::size_t> that_meet(std::size_t constraints,
                                             const std::vector<std::size_t>& met) {
     std::vector<std::size_t> gpus;
@@ -136,7 +136,7 @@ class OneContainer {
     return gpus;
   }
 
-  /// On a GPU on which the request can be a slice.
+  /// Requires is_slice_of(gpu).
   SliceOffer slices_on(const model::GpuState& gpu) {
     SliceOffer offer{.free = mig_free(*node_.inventory, gpu)};
     offer.profile = offer.free.profile_for(need_.slice).value_or(0);
@@ -165,7 +165,7 @@ class OneContainer {
             .compute = price.cost.compute};
   }
 
-  /// Offers every placement on one GPU: one, or for a slice one for each available start.
+  /// Offers every placement on one GPU: one placement, or for a slice one for each free start.
   void offer_each(std::size_t position, model::PlacementList& options) {
     const model::GpuState& gpu = node_.gpus[position];
     if (!is_slice_of(gpu)) {
@@ -201,7 +201,7 @@ class OneContainer {
     return profile ? slice_charge(*free.table, *profile).compute.value : 0;
   }
 
-  /// Of at least as many GPUs as are asked for, as many that cost the least, in ascending order.
+  /// The cheapest count() of these GPUs, in ascending order. Requires at least count() GPUs.
   std::vector<std::size_t> cheapest(std::vector<std::size_t> gpus) {
     if (cap_left() != kNoCap) {
       std::ranges::sort(gpus, {}, [&](std::size_t gpu) { return std::pair(compute_on(gpu), gpu); });
@@ -224,7 +224,7 @@ class OneContainer {
   ContainerNeed need_;
   bool whole_;
   NodeView view_;
-  bool only_order_tells_;  // GPUs in the same state apart: no links and no neighbours do
+  bool equal_states_score_equally_;  // no NVLinks and no isolated pods tell GPUs apart
 };
 
 }  // namespace

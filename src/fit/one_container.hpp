@@ -1,5 +1,5 @@
-// Requests for devices in one container: every GPU is judged for itself, and as many are needed as
-// the container asks for.
+// Requests of one container: each GPU is judged on its own, and as many GPUs as the container
+// requests must serve it.
 #pragma once
 
 #include "snug/fit/fit.hpp"

@@ -1,6 +1,5 @@
-// Requests for devices in several containers: which GPUs of the node serve which of them.
-// src/fit/patterns.hpp says what one GPU can serve, src/fit/cover.hpp searches for a way to serve
-// all.
+// Requests of several containers: which GPUs of a node serve which of them. src/fit/patterns.hpp
+// computes what one GPU can serve, and src/fit/cover.hpp searches for a way to serve all.
 #pragma once
 
 #include "snug/fit/fit.hpp"
@@ -9,7 +8,7 @@ namespace snug::fit {
 
 struct Answer {
   model::ReasonCode reason = model::ReasonCode::kNone;
-  bool gave_up = false;  // refused only because the search came to its limit
+  bool gave_up = false;  // refused only because the search reached its limit
 };
 
 /// As fit(), for a request that asks Snug for devices in several containers.

@@ -1,11 +1,11 @@
 // Feasibility: the only place that decides whether a pod can have devices of a node, and which.
 // Pure functions of one node's state, a request, and what the operator lets its namespace share.
 //
-// The rules stand in one table (src/fit/constraints.cpp). A request of one container is judged GPU
-// by GPU (src/fit/one_container.cpp), a request of several by search
-// (src/fit/several_containers.cpp). Both find a placement if and only if there is one; only a
-// request made to be hard can come to the limit of the search (kMaxFitSteps), and then counts as
-// not fitting.
+// The rules are in one table (src/fit/constraints.cpp). For a request of one container, each GPU is
+// judged on its own (src/fit/one_container.cpp). For a request of several containers, a search
+// assigns GPUs to them (src/fit/several_containers.cpp). A placement is found if and only if one
+// exists, unless the request is so hard that the search reaches its limit (kMaxFitSteps). It counts
+// as not fitting then.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ namespace snug::fit {
 class MultiContainerCache;
 class StartOrders;
 
-/// Containers of a request that asks Snug for devices: bit i is the one at position i.
+/// A set of the containers of a request: bit i is the one at position i.
 using ContainerBits = std::uint32_t;
 
-/// What is computed once for a request and used on every node: prices, which models the containers
-/// accept, and for several containers which of them a GPU can serve. Answers do not depend on it.
+/// A cache for one request, used on every node: what the containers cost, which models they accept,
+/// and, for several containers, which of them a GPU can serve. Answers do not depend on it.
 /// `request` must outlive it. Not thread-safe.
 class FitMemo {
  public:
@@ -45,18 +45,18 @@ class FitMemo {
   [[nodiscard]] const model::GpuRequest& request() const { return request_; }
   [[nodiscard]] Prices& prices() { return prices_; }
   [[nodiscard]] MultiContainerCache& multi_container();
-  /// What a slice needs to serve the first container. Meaningful only if a slice can serve it.
+  /// What a slice must have to serve the first container. Empty if no slice can serve it.
   [[nodiscard]] const mig::SliceRequirement& slice_need() const { return slice_need_; }
   [[nodiscard]] StartOrders& starts();
-  /// The containers that accept the GPU's model, by their positions in the request, which asks Snug
-  /// for devices. A model with a number is compared once. Each comparison counts as steps.
+  /// The containers that accept the GPU's model. The request must ask Snug for devices. A model
+  /// with a number (GpuInfo::model_id) is compared once. A comparison counts as steps.
   [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu) {
     return any_model_ ? ~ContainerBits{0} : containers_naming(gpu);
   }
 
-  /// The work done with it so far, in units of some microseconds: calls of fit() and their search
-  /// steps. A caller that makes many calls limits them by this, because it does not depend on the
-  /// machine.
+  /// The work done with this memo so far: the calls of fit() and can_fit(), and their search steps.
+  /// A unit takes a few microseconds. Callers limit their work by this number and not by time,
+  /// because it is the same on every machine.
   [[nodiscard]] std::int64_t work() const { return calls_ + steps_ / kStepsOfWork; }
   /// Search steps alone.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
@@ -70,32 +70,33 @@ class FitMemo {
   [[nodiscard]] ContainerBits compare(std::string_view model);
 
   const model::GpuRequest& request_;
-  bool any_model_ = true;                                               // all containers accept all
+  bool any_model_ = true;  // all containers accept every model
   std::array<std::optional<ContainerBits>, model::kMaxModels> takers_;  // by the model's number
-  std::string unnumbered_;  // the model that takers_[0] is about: the last one without a number
+  std::string unnumbered_;  // the model of takers_[0]: the last one without a number
   Prices prices_;
-  std::unique_ptr<MultiContainerCache> multi_container_;  // null: not asked for yet
+  std::unique_ptr<MultiContainerCache> multi_container_;  // null until it is first used
   mig::SliceRequirement slice_need_;
-  std::unique_ptr<StartOrders> starts_;  // null: not asked for yet
+  std::unique_ptr<StartOrders> starts_;  // null until it is first used
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
 };
 
-/// Writes the placements of memo.request() on `node` that score terms may choose among to
-/// `options`, whose memory is reused. If one GPU is asked for, these are all placements, in
-/// ascending order of GPU position (of adjacent GPUs in the same state
-/// (GpuState::is_interchangeable_with) only the first), and for slices of one GPU in the order of
-/// least_blocking_starts(). If more are asked for, they are placements that differ, up to a limit.
-/// kNone: there is at least one. Any other reason: there is none, `options` is empty, and without
-/// the constraint that the reason names (and those after it in src/fit/constraints.cpp) there would
-/// be one. A pod that asks for nothing has one placement on every node: without takes.
+/// Writes to `options`, whose memory is reused, the placements of memo.request() on `node` among
+/// which score terms may choose.
+/// For one GPU these are all placements, in ascending order of GPU position. Of adjacent GPUs in
+/// the same state (GpuState::is_interchangeable_with) only the first has a placement. Slices of one
+/// GPU are in the order of least_blocking_starts(). For several GPUs these are some placements, all
+/// different, up to a limit. A pod that requests nothing has one placement on every node, without
+/// allocations.
+/// Returns kNone if there is a placement. Otherwise `options` is empty, and the constraint of the
+/// returned reason is the first one under which there is no placement (src/fit/constraints.cpp).
 [[nodiscard]] model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant,
                                     FitMemo& memo, model::PlacementList& options);
 
-/// The reason of a node that a call did not judge, because it came to kMaxFitStepsPerCall.
+/// The reason of a node that a call did not judge, because it had reached kMaxFitStepsPerCall.
 inline constexpr model::ReasonCode kNotJudged = model::ReasonCode::kNoRoom;
 
-/// Whether fit() would find a placement.
+/// Whether fit() would find a placement. Faster, because it computes no reason and no placements.
 [[nodiscard]] bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo);
 
 }  // namespace snug::fit

@@ -26,8 +26,8 @@ struct MigFree {
   std::vector<model::MigPlacement> existing;
   mig::ProfileSet profiles = mig::kAllProfiles;  // that the GPU has, taken or not
 
-  /// Not constexpr: GCC would clear a constant by `rep stos`, which takes longer than all else that
-  /// filter does for a GPU.
+  /// Not constexpr: GCC would initialize an Allocatable by `rep stos`, which takes as long as
+  /// judging the GPU.
   MigFree() {}
   /// Every placement of the card's table.
   [[nodiscard]] static MigFree empty_card(const model::GpuInfo& gpu);
