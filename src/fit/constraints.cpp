@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "fit/gpu_modes.hpp"
 #include "fit/slices.hpp"
@@ -38,8 +37,8 @@ void restrict_to_model(Allocatable& offered, const GpuView& view) {
 /// The mode for each isolation. Written out, because it is in the inner loop of filter.
 template <typename ModeFor>
 std::array<model::GpuMode, 4> by_isolation(const ModeFor& mode_for) {
-  return {mode_for(model::Isolation{0}), mode_for(model::Isolation{1}),
-          mode_for(model::Isolation{2}), mode_for(model::Isolation{3})};
+  using enum model::Isolation;
+  return {mode_for(kAny), mode_for(kTimeSlicing), mode_for(kMps), mode_for(kMig)};
 }
 
 /// WrongMode: the operator must allow the requested mode, and a shared GPU keeps its mode.
@@ -148,12 +147,6 @@ bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
 }
 
 }  // namespace
-
-NodeView::NodeView(const model::NodeState& the_node, const Tenant& the_tenant, bool shares)
-    : node(the_node),
-      tenant(the_tenant),
-      apart(shares ? isolated_gpus(the_node, the_tenant) : std::vector<bool>{}),
-      unenforced(!the_node.inventory->enforces_shares && the_tenant.requires_enforcement()) {}
 
 std::span<const Constraint> constraints() { return kConstraints; }
 

@@ -17,14 +17,13 @@
 
 namespace snug::fit {
 
-/// The node, as the constraints on its GPUs see it. The arguments must outlive it.
+/// A node, as the constraints on its GPUs see it. The node and the tenant must outlive it.
 struct NodeView {
   const model::NodeState& node;
   const Tenant& tenant;
   std::vector<bool> apart;  // isolated_gpus(); empty if the request shares no GPU
-  bool unenforced = false;  // the tenant's shares must be enforced, and this node does not do so
-
-  NodeView(const model::NodeState& the_node, const Tenant& the_tenant, bool shares);
+  /// The tenant's shares must be enforced, and this node does not do so.
+  bool unenforced = !node.inventory->enforces_shares && tenant.requires_enforcement();
 };
 
 /// One GPU of the node, as the constraints on it see it. The node must outlive it.

@@ -30,7 +30,7 @@ class OneContainer {
         memo_(memo),
         need_{asked_, memo.slice_need(), memo.prices()},
         whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
-        view_(node, tenant, !whole_),
+        view_{node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)},
         equal_states_score_equally_(node.inventory->nvlinks.empty() && view_.apart.empty()) {}
 
   bool possible() {

@@ -46,7 +46,7 @@ class SeveralContainers {
         tenant_(tenant),
         memo_(memo),
         several_(memo.multi_container()),
-        view_(node, tenant, true),
+        view_{node, tenant, isolated_gpus(node, tenant)},
         weigh_at_(weigh_at(node)) {
     several_.trim();
     for (const model::GpuState& gpu : node.gpus) takers_.push_back(takers_of(gpu));
