@@ -38,14 +38,11 @@ Prices::Prices(const model::GpuRequest& request) {
   }
 }
 
-const Prices::Price& Prices::price_of(std::size_t container, base::MebiBytes capacity) {
-  Known& known = known_[container];
-  if (known.capacity != capacity) {
-    known.capacity = capacity;
-    known.price.cost = charge(*known.asked, capacity);
-    known.price.milli_sum = known.price.cost.milli_sum(capacity);
-  }
-  return known.price;
+Prices::Known Prices::price(const model::ContainerRequest& asked, base::MebiBytes capacity) {
+  const Charge cost = charge(asked, capacity);
+  return {.asked = &asked,
+          .capacity = capacity,
+          .price = {.cost = cost, .milli_sum = cost.milli_sum(capacity)}};
 }
 
 }  // namespace snug::fit

@@ -11,14 +11,14 @@
 namespace snug::fit {
 namespace {
 
-/// More than any GPU has: what a vanished one may have had.
+/// More than any GPU has. A vanished GPU counts as so large.
 constexpr base::MebiBytes kAnySize{base::kLargestQuantity};
 
 base::MebiBytes capacity_of(const GpuView& view) {
   return view.vanished() ? kAnySize : view.gpu.memory;
 }
 
-/// TooLarge: the GPU is as large as what is asked for. It is empty, and all modes are allowed.
+/// TooLarge: the GPU must be large enough when it is empty, in any mode.
 void restrict_to_size(Allocatable& offered, const GpuView& view) {
   offered.capacity = capacity_of(view);
   offered.free = {.memory = offered.capacity, .compute = base::kWholeGpu};
@@ -29,42 +29,49 @@ void restrict_to_size(Allocatable& offered, const GpuView& view) {
   if (serves_slices(*view.gpu.info)) offered.mig = MigFree::empty_card(*view.gpu.info);
 }
 
-/// ModelExcluded: the container accepts its model.
+/// ModelExcluded: the container must accept the GPU's model.
 void restrict_to_model(Allocatable& offered, const GpuView& view) {
   if (!view.vanished()) offered.allowed = view.takers;
 }
 
-/// WrongMode: the operator allows what is asked for, and a shared GPU is shared as asked.
+/// The mode for each isolation. Written out, because it is in the inner loop of filter.
+template <typename ModeFor>
+std::array<model::GpuMode, 4> by_isolation(const ModeFor& mode_for) {
+  using enum model::Isolation;
+  return {mode_for(kAny), mode_for(kTimeSlicing), mode_for(kMps), mode_for(kMig)};
+}
+
+/// WrongMode: the operator must allow the requested mode, and a shared GPU keeps its mode.
 void restrict_to_modes(Allocatable& offered, const GpuView& view) {
   if (view.vanished()) return;
   const model::GpuState& gpu = view.gpu;
   offered.whole = gpu.allows_whole;
   offered.any_profile = false;
-  const bool sliced = static_cast<bool>(offered.mig.table);
-  if (sliced) offered.mig.keep_what_node_offers(*view.on.node.inventory, *gpu.info);
-  for (std::size_t i = 0; i < offered.shared_as.size(); ++i) {
-    const auto isolation = static_cast<model::Isolation>(i);
-    if (sliced) {
-      offered.shared_as[i] = may_be_slice(isolation) ? model::GpuMode::kMig : model::GpuMode::kNone;
-    } else {
-      offered.shared_as[i] =
-          view.on.unenforced ? model::GpuMode::kNone : serving_mode(gpu, isolation);
-    }
+  if (offered.mig.table) {
+    offered.mig.keep_what_node_offers(*view.on.node.inventory, *gpu.info);
+    offered.shared_as = by_isolation([](model::Isolation isolation) {
+      return may_be_slice(isolation) ? model::GpuMode::kMig : model::GpuMode::kNone;
+    });
+  } else if (view.on.unenforced) {
+    offered.shared_as.fill(model::GpuMode::kNone);
+  } else {
+    offered.shared_as =
+        by_isolation([&](model::Isolation isolation) { return serving_mode(gpu, isolation); });
   }
 }
 
-/// Unhealthy: the GPU is open, and slices can be created.
+/// Unhealthy: the GPU must be open, and the slice must not have failed.
 void restrict_to_healthy(Allocatable& offered, const GpuView& view) {
   if (view.gpu.closure != model::GpuClosure::kOpen) offered.allowed = 0;
   if (offered.mig.table) offered.mig.remove_failed(*view.gpu.info);
 }
 
-/// CapReached: the namespace may take as much.
+/// CapReached: the namespace's cap must permit it.
 void restrict_to_cap(Allocatable& offered, const GpuView& view) {
   offered.cap_left = view.cap_left;
 }
 
-/// NoRoom: it is free beside what the GPU's holders have.
+/// NoRoom: as much must be free beside what the GPU's holders have.
 void restrict_to_free(Allocatable& offered, const GpuView& view) {
   const model::GpuState& gpu = view.gpu;
   offered.free = {.memory = gpu.free_memory(), .compute = gpu.free_compute()};
@@ -76,7 +83,7 @@ void restrict_to_free(Allocatable& offered, const GpuView& view) {
   }
 }
 
-/// OtherNamespace: the pod may meet those holders.
+/// OtherNamespace: the tenant must not be isolated from any of those holders.
 void restrict_to_neighbours(Allocatable& offered, const GpuView& view) {
   if (view.apart) offered.shared_as.fill(model::GpuMode::kNone);
 }
@@ -94,9 +101,9 @@ constexpr auto kConstraints = std::to_array<Constraint>({
     {model::ReasonCode::kOtherNamespace, keeps_apart, restrict_to_neighbours},
 });
 static_assert(std::ranges::is_sorted(kConstraints, std::ranges::greater{}, &Constraint::reason),
-              "the GPU that meets the most constraints speaks for its node");
+              "a node has the reason of the GPU that meets the most constraints");
 
-/// Whether the only container of a request, which costs so much, can have what the GPU offers.
+/// Whether `offered` is enough for the container, which costs `cost`.
 bool satisfies(const Allocatable& offered, const ContainerNeed& need, const Charge& cost) {
   if ((offered.allowed & 1U) == 0) return false;
   const bool whole = std::holds_alternative<model::WholeGpuRequest>(need.asked.device);
@@ -115,7 +122,7 @@ bool satisfies(const Allocatable& offered, const ContainerNeed& need, const Char
   return offered.has_free(cost) && cost.compute.value <= offered.cap_left;
 }
 
-/// Unrolled, so that the compiler sees which functions are called: it is the inner loop of filter.
+/// Unrolled, so that the compiler sees which functions are called.
 template <std::size_t... Row>
 std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
                          std::index_sequence<Row...> /*rows*/) {
@@ -130,7 +137,7 @@ std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
   return met;
 }
 
-/// Unrolled like met_in_order(): the compiler removes assignments that a later row overwrites.
+/// Unrolled like met_in_order().
 template <std::size_t... Row>
 bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
                     std::index_sequence<Row...> /*rows*/) {
@@ -141,24 +148,17 @@ bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
 
 }  // namespace
 
-NodeView::NodeView(const model::NodeState& the_node, const Tenant& the_tenant,
-                   std::vector<bool> kept_apart)
-    : node(the_node),
-      tenant(the_tenant),
-      apart(std::move(kept_apart)),
-      unenforced(!the_node.inventory->enforces_shares && the_tenant.requires_enforcement()) {}
-
 std::span<const Constraint> constraints() { return kConstraints; }
 
-bool include_cap(std::size_t constraints) {
+bool include_cap(std::size_t count) {
   const auto cap =
       std::ranges::find(kConstraints, model::ReasonCode::kCapReached, &Constraint::reason);
-  return cap < kConstraints.begin() + constraints;
+  return cap < kConstraints.begin() + count;
 }
 
-Allocatable allocatable(const GpuView& view, std::size_t constraints) {
+Allocatable allocatable(const GpuView& view, std::size_t count) {
   Allocatable offered;
-  for (std::size_t i = 0; i < constraints; ++i) kConstraints[i].restrict_to(offered, view);
+  for (std::size_t i = 0; i < count; ++i) kConstraints[i].restrict_to(offered, view);
   return offered;
 }
 
@@ -168,7 +168,9 @@ std::size_t last_applicable(const NodeView& on) {
   return last;
 }
 
-bool meets_all(const GpuView& view, const ContainerNeed& need) {
+/// Flattened: the inner loop of filter. The compiler removes assignments that a later row
+/// overwrites.
+[[gnu::flatten]] bool meets_all(const GpuView& view, const ContainerNeed& need) {
   return meets_all_rows(view, need, std::make_index_sequence<kConstraints.size()>());
 }
 

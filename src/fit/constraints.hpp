@@ -1,6 +1,7 @@
-// The constraints on a GPU that serves a container, in one table. Each takes something from what an
-// empty GPU of any kind offers. Under the first n of them a request is possible on a node or not;
-// the first that makes it impossible gives the reason, which so says what would have to change.
+// The table of constraints on a GPU that is to serve a container. They are applied in order to what
+// the GPU would offer if it were empty and in any mode, and each removes something. The first one
+// under which the request is no longer possible on a node gives the reason. So the reason says what
+// would have to change.
 #pragma once
 
 #include <cstddef>
@@ -16,68 +17,65 @@
 
 namespace snug::fit {
 
-/// What the constraints on a node's GPUs go by. Valid as long as what it was made of.
+/// A node, as the constraints on its GPUs see it. The node and the tenant must outlive it.
 struct NodeView {
   const model::NodeState& node;
   const Tenant& tenant;
-  std::vector<bool> apart;  // kept_apart(); empty if nobody can share a GPU with what is asked for
-  bool unenforced = false;  // the tenant's shares must be enforced, and this node enforces nothing
-
-  NodeView(const model::NodeState& the_node, const Tenant& the_tenant,
-           std::vector<bool> kept_apart);
+  std::vector<bool> apart;  // isolated_gpus(); empty if the request shares no GPU
+  /// The tenant's shares must be enforced, and this node does not do so.
+  bool unenforced = !node.inventory->enforces_shares && tenant.requires_enforcement();
 };
 
-/// And what they go by on one of its GPUs.
+/// One GPU of the node, as the constraints on it see it. The node must outlive it.
 struct GpuView {
   const NodeView& on;
   const model::GpuState& gpu;
-  bool apart = false;              // somebody holds it whom the pod may not meet
-  ContainerBits takers = 0;        // the containers that accept its model
-  std::int64_t cap_left = kNoCap;  // no cap where it is on the sum over several GPUs
+  bool apart = false;              // a pod holds it that the tenant is isolated from
+  ContainerBits takers = 0;        // the containers that accept the GPU's model
+  std::int64_t cap_left = kNoCap;  // kNoCap if the cap is on the sum of several GPUs
 
-  /// `takers` and `cap_left` are for the caller to set.
+  /// The caller sets `takers` and `cap_left`.
   GpuView(const NodeView& the_node, std::size_t position)
       : on(the_node),
         gpu(the_node.node.gpus[position]),
         apart(!the_node.apart.empty() && the_node.apart[position]) {}
 
-  /// A reservation is all that is known of a vanished GPU: it may have been of any kind.
+  /// A vanished GPU is known only from reservations: it may have been of any kind.
   [[nodiscard]] bool vanished() const { return gpu.closure == model::GpuClosure::kVanished; }
 };
 
 struct Constraint {
   model::ReasonCode reason;
-  /// Whether it restricts anything for this tenant here; null: always.
+  /// Whether it can remove anything for this tenant on this node; null: always.
   bool (*applies)(const NodeView& on);
-  /// Takes away what the GPU does not offer under this constraint.
+  /// Removes what the GPU does not offer under this constraint.
   void (*restrict_to)(Allocatable& offered, const GpuView& view);
 };
 
-/// In the order in which they are applied, which is the order of the reasons, the last one first.
+/// In the order in which they are applied, which is the reverse order of their reasons.
 [[nodiscard]] std::span<const Constraint> constraints();
 
-/// Whether the cap is one of the first so many constraints.
-[[nodiscard]] bool include_cap(std::size_t constraints);
+/// Whether the cap is among the first `count` constraints.
+[[nodiscard]] bool include_cap(std::size_t count);
 
-/// What the GPU offers under the first so many constraints, one at least.
-[[nodiscard]] Allocatable allocatable(const GpuView& view, std::size_t constraints);
+/// What the GPU offers under the first `count` constraints. Requires `count` > 0.
+[[nodiscard]] Allocatable allocatable(const GpuView& view, std::size_t count);
 
-/// A request for devices in one container, with what is worked out once for it.
+/// The only container of a request, with what is computed once for it.
 struct ContainerNeed {
   const model::ContainerRequest& asked;
-  const mig::SliceRequirement& slice;  // as a slice
-  Prices& prices;                      // that have it as their only container
+  const mig::SliceRequirement& slice;  // what a slice must have to serve it
+  Prices& prices;                      // of the request
 };
 
-/// The position of the last constraint that restricts anything for this tenant on this node: a GPU
-/// that does not serve the container meets no more constraints than this.
+/// The position of the last constraint that applies to this node. A GPU that does not serve the
+/// container meets at most this many constraints.
 [[nodiscard]] std::size_t last_applicable(const NodeView& on);
 
-/// Whether the GPU serves the container under all constraints: as constraints_met() for all of
-/// them, in a fraction of the time.
+/// Whether the GPU meets all constraints, and so serves the container. Much faster than
+/// constraints_met().
 [[nodiscard]] bool meets_all(const GpuView& view, const ContainerNeed& need);
-/// How many of the constraints, from the first on, let the GPU serve the container; all of them: it
-/// does serve it.
+/// The number of constraints, from the first one on, that the GPU meets.
 [[nodiscard]] std::size_t constraints_met(const GpuView& view, const ContainerNeed& need);
 
 }  // namespace snug::fit

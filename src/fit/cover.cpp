@@ -45,7 +45,7 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
     if (!any_mode || !alone) inits_independent_ = false;
   }
   const bool inits = book_.containers() > book_.regular_containers();
-  // A state has a byte for each number of GPUs: with more GPUs the search goes without.
+  // A no-good counts GPUs in bytes. With more GPUs the search keeps none.
   const bool few = bins_.size() <= UINT8_MAX;
   remembers_ = few && (!inits || (inits_independent_ && cap_left_ == kNoCap));
 }
@@ -97,10 +97,10 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
   if (within_bounds(0)) extend(0, 0);
 }
 
-/// Whether no bound shows that this bin and those after it cannot take all that is unplaced.
+/// False: a bound shows that this bin and those after it cannot take all that is unplaced.
 bool CoverSearch::within_bounds(std::size_t bin) {
   const std::int32_t* most = &max_containers_[bin * sets_];
-  // Every subset of the containers that have unplaced devices, in ascending order.
+  // Visit every subset of the containers that have unplaced devices, in ascending order.
   for (ContainerSet set = open_ & -open_; set != 0; set = (set - open_) & open_) {
     need_[set] = need_[set & (set - 1)] + static_cast<std::int32_t>(unplaced_.at(lowest(set)));
     if (need_[set] > most[set]) return false;
@@ -117,9 +117,9 @@ bool CoverSearch::within_bounds(std::size_t bin) {
          unplaced_weight_.memory.value <= max_memory_[open] && least <= cap_left_;
 }
 
-/// Whether the GPU could serve one more container and as many init containers beside it: then a
-/// cover with this set can be turned into one with the larger set. Not under a cap, by which a GPU
-/// may be too expensive for the larger set.
+/// Whether the GPU could serve one more container, and still the same init containers beside it.
+/// Then any cover with this set can be turned into one with the larger set, so the set need not be
+/// tried. With a cap this is not so: the container may cost more on this GPU than on another.
 bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   if (aim_ != Aim::kAny || cap_left_ != kNoCap || !inits_independent_) return false;
   for (ContainerSet rest = open_ & ~set & ~book_.whole_gpu_containers(); rest != 0;
@@ -132,8 +132,8 @@ bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   return false;
 }
 
-/// Whether a container that asks for the same should be placed first: the one with more unplaced
-/// devices, of equals the lower.
+/// Whether the set has a container but not one with the same request that must come first. The one
+/// with more unplaced devices comes first, of equals the lower one.
 bool CoverSearch::breaks_symmetry(ContainerSet set) const {
   if (aim_ != Aim::kAny) return false;
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
@@ -146,8 +146,8 @@ bool CoverSearch::breaks_symmetry(ContainerSet set) const {
   return false;
 }
 
-/// All that the rest of the search depends on. For init containers: how many GPUs may still become
-/// unable to serve them.
+/// All that the rest of the search depends on. For an init container this is the number of GPUs
+/// that may still become unable to serve it.
 CoverSearch::Nogood CoverSearch::state(std::size_t bin, std::size_t from) const {
   auto left = unplaced_;
   if (aim_ == Aim::kAny) {
@@ -227,7 +227,8 @@ void CoverSearch::unplace(std::size_t bin) {
   cover_[bin] = 0;
 }
 
-/// Corrects init_capacity_ by the init containers that the bin cannot serve beside its set.
+/// Subtracts the bin from init_capacity_ of each init container that it cannot serve beside its
+/// set; `sign` -1 reverses this.
 void CoverSearch::count_inits(std::size_t bin, std::int64_t sign) {
   const Patterns& patterns = *bins_[bin].patterns;
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
@@ -237,7 +238,8 @@ void CoverSearch::count_inits(std::size_t bin, std::int64_t sign) {
   }
 }
 
-/// First the bins of apps, in the order of the containers, then those of sidecars, then the rest.
+/// The bins in the order in which they are tried for init containers: first the bins of apps, in
+/// the order of the containers, then those of sidecars, then the rest.
 std::vector<std::size_t> CoverSearch::bins_for_inits() const {
   std::vector<std::size_t> order(bins_.size());
   for (std::size_t bin = 0; bin < order.size(); ++bin) order[bin] = bin;
@@ -261,8 +263,8 @@ void CoverSearch::place_inits() {
   place_init(book_.regular_containers(), 0, 0);
 }
 
-/// What the set is charged. A lower bound if the GPU serves the set only with further init
-/// containers.
+/// The compute that the set is charged. It is a lower bound if the GPU serves the set only together
+/// with further init containers.
 std::int64_t CoverSearch::least_compute(const Patterns& patterns, ContainerSet set) const {
   const ContainerSet charged = patterns.serves(set) ? set : set & book_.all_regular();
   return patterns.cost(charged).compute.value;

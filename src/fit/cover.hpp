@@ -1,14 +1,14 @@
 // The search for the GPUs of a pod's containers: which pattern each GPU of a node serves, so that
-// every container is on as many GPUs as it asks for. Exact within its steps. Pure.
+// every container is on as many GPUs as it asks for. Exact unless it runs out of steps. Pure.
 //
-// It goes from GPU to GPU. A branch ends as soon as one of these bounds shows that the remaining
-// GPUs cannot take all that is unplaced:
-//   - of any set of apps and sidecars, a GPU serves at most its largest pattern in that set (so a
-//     container is on at most as many GPUs as can serve it, and of the containers that need more
-//     than half a GPU, a GPU serves one);
+// The search decides about one GPU after another. A branch ends as soon as one of these bounds
+// shows that the remaining GPUs cannot take all unplaced devices:
+//   - of any set of apps and sidecars, a GPU serves at most as many containers as its largest
+//     pattern in that set has (so a container is on at most as many GPUs as can serve it, and a GPU
+//     serves at most one of the containers that need more than half a GPU);
 //   - a GPU takes at most the compute, and the memory, of its heaviest pattern;
 //   - each init container needs enough GPUs that can serve it beside what is placed;
-//   - the cap.
+//   - the compute of all containers is within the cap.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ namespace snug::fit {
 /// One GPU that can serve something.
 struct Bin {
   const Patterns* patterns = nullptr;
-  std::size_t gpu = 0;            // NodeState's position
-  bool is_like_previous = false;  // nothing but its position tells it from the one before
+  std::size_t gpu = 0;            // the position in NodeState::gpus
+  bool is_like_previous = false;  // it differs from the one before only in its position
 };
 
-/// What each bin serves.
+/// For each bin, the set of containers that it serves.
 using Cover = std::vector<ContainerSet>;
 
 class CoverSearch {
@@ -40,13 +40,14 @@ class CoverSearch {
     kSpread,  // first the covers that put little on each bin
   };
 
-  /// `book` and `steps` must outlive the search, which counts `steps` down to 0 at most.
+  /// `book` and `steps` must outlive the search. `steps` is the number of remaining steps: the
+  /// search decrements it and stops when none remain.
   CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 
-  /// Calls `found` for each cover, until it returns false. Of covers that differ in the positions
-  /// of equal GPUs alone it finds the first. Init containers are placed in one way for each cover:
-  /// on GPUs of apps if possible, else on GPUs of sidecars, else on other GPUs.
+  /// Calls `found` for each cover, until it returns false. Of covers that differ only in the
+  /// positions of equal GPUs it finds the first. Init containers are placed in one way for each
+  /// cover: on GPUs of apps if possible, else on GPUs of sidecars, else on other GPUs.
   void run(Aim aim, std::function<bool(const Cover&)> found);
 
   /// Whether the last run ended because `steps` were used up.
@@ -83,28 +84,29 @@ class CoverSearch {
   std::vector<Bin> bins_;
   std::int64_t cap_left_;
   std::int64_t& steps_;
-  std::size_t sets_;  // of apps and sidecars
+  std::size_t sets_;  // the number of sets of apps and sidecars
 
-  // Of the bins from each one on, for each set: the sums of Patterns::max_containers…
+  // For each bin and each set: the sum of Patterns::max_containers(), and so on, over this bin and
+  // those after it.
   std::vector<std::int32_t> max_containers_;
   std::vector<std::int64_t> max_compute_;
   std::vector<std::int64_t> max_memory_;
-  std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // compute of each alone
+  std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // least compute of each container
 
   Aim aim_ = Aim::kAny;
   std::function<bool(const Cover&)> found_;
   Cover cover_;
-  std::array<std::int64_t, base::kMaxGpuContainers> unplaced_{};  // devices of each container
+  std::array<std::int64_t, base::kMaxGpuContainers> unplaced_{};  // by turn: devices without a bin
   std::array<std::int64_t, base::kMaxGpuContainers>
-      init_capacity_{};  // bins that can serve each init container
-  /// Whether each init container can be placed without regard to the others: they run one after
-  /// another, and no mode of a GPU depends on them.
+      init_capacity_{};  // by turn: the number of bins that can serve the init container
+  /// Whether each init container can be placed without regard to other init containers, because
+  /// they run one after another and the mode of no GPU depends on them.
   bool inits_independent_ = true;
-  bool remembers_ = true;           // no-goods: states from which there is no cover
+  bool remembers_ = true;           // whether it keeps no-goods: states that lead to no cover
   ContainerSet open_ = 0;           // the containers with unplaced devices
-  std::int64_t compute_ = 0;        // that is placed
-  Charge unplaced_weight_;          // at GpuClass::weigh_at
-  std::vector<std::int32_t> need_;  // how many devices of each set are unplaced
+  std::int64_t compute_ = 0;        // compute of the placed devices
+  Charge unplaced_weight_;          // Patterns::weight() of the unplaced devices
+  std::vector<std::int32_t> need_;  // by set: the number of its unplaced devices
   std::vector<std::size_t> init_order_;
   std::unordered_set<Nogood, NogoodHash> nogoods_;
   std::size_t covers_ = 0;

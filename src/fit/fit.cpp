@@ -15,7 +15,7 @@
 namespace snug::fit {
 namespace {
 
-/// What speaks against the whole node before any GPU is looked at.
+/// The reason to refuse the node without judging its GPUs; kNone: there is no such reason.
 model::ReasonCode gate(const model::NodeState& node, const model::GpuRequest& request,
                        const Tenant& tenant) {
   const bool units = request.is_kubelet_assigned();
@@ -23,7 +23,7 @@ model::ReasonCode gate(const model::NodeState& node, const model::GpuRequest& re
   if (closed != model::ReasonCode::kNone) return closed;
   if (node.inventory->enforces_shares || !tenant.requires_enforcement())
     return model::ReasonCode::kNone;
-  // The card itself keeps slices apart: where there may be any, it is looked at GPU by GPU.
+  // A card isolates its slices itself. So a node that can have slices is judged GPU by GPU.
   const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);
   const bool refused =
       std::ranges::any_of(request.containers, [&](const model::ContainerRequest& asked) {
@@ -42,7 +42,7 @@ model::ReasonCode fit_units(const model::NodeState& node, std::string_view resou
                             std::int64_t asked) {
   const std::int64_t usable = units_of(node.inventory->kubelet_allocatable, resource);
   const std::int64_t all = std::max(usable, units_of(node.inventory->kubelet_capacity, resource));
-  if (all == 0) {  // the device plug-in offers GPUs in another form
+  if (all == 0) {  // the device plug-in offers no such resource
     return resource.starts_with(mig::kMigResourcePrefix) ? model::ReasonCode::kNoProfile
                                                          : model::ReasonCode::kWrongMode;
   }
@@ -63,8 +63,8 @@ bool meets_others(const model::NodeState& node, const Tenant& tenant) {
          });
 }
 
-/// All resources must be there at once, so that the reason which lasts longest is the node's: the
-/// last of them in the table.
+/// All resources must be available at once. So the node has the reason that lasts longest: the last
+/// one in the table of reasons.
 model::ReasonCode fit_kubelet(const model::NodeState& node, const model::GpuRequest& request,
                               const Tenant& tenant) {
   model::ReasonCode result = model::ReasonCode::kNone;
@@ -98,8 +98,8 @@ FitMemo::FitMemo(const model::GpuRequest& request) : request_(request), prices_(
 }
 FitMemo::~FitMemo() = default;
 
-ContainerBits FitMemo::containers_taking(const model::GpuInfo& gpu) {
-  if (any_model_) return ~ContainerBits{0};
+/// containers_taking(), for a request that does not accept every model.
+ContainerBits FitMemo::containers_naming(const model::GpuInfo& gpu) {
   if (gpu.model_id == 0 && gpu.model != unnumbered_) {
     unnumbered_ = gpu.model;
     takers_[0].reset();
@@ -109,7 +109,7 @@ ContainerBits FitMemo::containers_taking(const model::GpuInfo& gpu) {
   return *takers;
 }
 
-/// A step takes as long as comparing a model with so many bytes of patterns.
+/// A step takes as long as comparing a model with kBytesOfStep bytes of patterns.
 ContainerBits FitMemo::compare(std::string_view model) {
   constexpr std::size_t kBytesOfStep = 128;
   const model::ModelMatcher text(model);
@@ -160,14 +160,14 @@ model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMem
 }
 
 bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) {
+  memo.count_calls(1);
   const model::GpuRequest& request = memo.request();
-  if (request.containers.size() > 1 && !request.is_kubelet_assigned()) {
-    memo.count_calls(1);
-    return gate(node, request, tenant) == model::ReasonCode::kNone &&
-           can_fit_several_containers(node, tenant, memo);
-  }
-  model::PlacementList options;
-  return fit(node, tenant, memo, options) == model::ReasonCode::kNone;
+  if (request.empty()) return true;
+  if (gate(node, request, tenant) != model::ReasonCode::kNone) return false;
+  if (request.is_kubelet_assigned())
+    return fit_kubelet(node, request, tenant) == model::ReasonCode::kNone;
+  return request.containers.size() > 1 ? can_fit_several_containers(node, tenant, memo)
+                                       : can_fit_one_container(node, tenant, memo);
 }
 
 }  // namespace snug::fit

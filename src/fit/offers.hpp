@@ -1,5 +1,5 @@
-// Turns covers into placements. Of covers that differ in the positions of equal GPUs alone, one is
-// offered: the one in which the lower GPUs serve the containers that come first. For one node.
+// Turns covers of one node into placements. Of covers that differ only in the positions of equal
+// GPUs, it offers the one in which lower GPUs serve earlier containers.
 #pragma once
 
 #include <vector>
@@ -13,12 +13,12 @@ namespace snug::fit {
 
 class Offers {
  public:
-  /// The arguments must outlive it.
+  /// The arguments must outlive this object.
   Offers(const model::NodeState& node, const PatternBook& book, model::PlacementList& options)
       : node_(node), book_(book), options_(options) {}
 
   void add(const std::vector<Bin>& bins, const Cover& cover);
-  /// Does nothing if an equal placement has been added, from these bins or others.
+  /// Does nothing if an equal placement has been added before, even from other bins.
   void add_new(const std::vector<Bin>& bins, const Cover& cover);
 
  private:
@@ -32,7 +32,7 @@ class Offers {
   const model::NodeState& node_;
   const PatternBook& book_;
   model::PlacementList& options_;
-  Cover sets_;  // that the GPUs of the node serve
+  Cover sets_;  // what each GPU of the node serves
   std::vector<Cover> offered_;
 };
 

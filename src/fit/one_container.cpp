@@ -15,11 +15,11 @@
 namespace snug::fit {
 namespace {
 
-/// A GPU's slices for the request.
+/// The slices of one GPU that can serve the request.
 struct SliceOffer {
   MigFree free;
   std::uint16_t profile = 0;
-  std::vector<std::uint16_t> starts;  // that are free, the one that blocks the least first
+  std::vector<std::uint16_t> starts;  // the free ones, the least blocking one first
 };
 
 class OneContainer {
@@ -30,43 +30,34 @@ class OneContainer {
         memo_(memo),
         need_{asked_, memo.slice_need(), memo.prices()},
         whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
-        view_(node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)) {}
+        view_{node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)},
+        equal_states_score_equally_(node.inventory->nvlinks.empty() && view_.apart.empty()) {}
 
-  /// One GPU is asked for: the common case, in which every node of a cluster is judged. The reason
-  /// is computed only if no GPU serves the container.
-  model::ReasonCode on_one_gpu(model::PlacementList& options) {
-    bool served = false;
+  bool possible() {
+    if (count() > 1) return enough(serving());
     for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
-      if (equals_previous(i) || !meets_all(view_of(i, cap_left()), need_)) continue;
-      offer_each(i, options);
-      served = true;
+      if (!equals_previous(i) && serves(i)) return true;
     }
-    if (served) return model::ReasonCode::kNone;
-    const std::size_t last = last_applicable(view_);
-    std::size_t most_met = 0;
-    for (std::size_t i = 0; i < node_.gpus.size() && most_met < last; ++i) {
-      if (!equals_previous(i)) most_met = std::max(most_met, constraints_met(i, cap_left()));
-    }
-    return constraints()[most_met].reason;
+    return false;
   }
 
-  /// The cap is on the sum, for which the cheapest GPUs count.
+  /// For a request of one GPU. This is the common case, and filter does it for every node of the
+  /// cluster.
+  model::ReasonCode on_one_gpu(model::PlacementList& options) {
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      if (!equals_previous(i) && serves(i)) offer_each(i, options);
+    }
+    return options.empty() ? refusal_on_one_gpu() : model::ReasonCode::kNone;
+  }
+
   model::ReasonCode on_several_gpus(model::PlacementList& options) {
-    std::vector<std::size_t> met(node_.gpus.size());
-    for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i, kNoCap);
-    const std::size_t all = constraints().size();
-    for (std::size_t first = 1; first <= all; ++first) {
-      const std::vector<std::size_t> gpus = that_meet(first, met);
-      if (gpus.size() < count() || (include_cap(first) && !within_cap(cheapest(gpus)))) {
-        return constraints()[first - 1].reason;
-      }
+    const std::vector<std::size_t> gpus = serving();
+    if (!enough(gpus)) return refusal_on_several_gpus();
+    for (const std::vector<std::size_t>& set : subsets(node_, gpus, count())) {
+      if (within_cap(set)) offer(set, options);
     }
-    const std::vector<std::size_t> fitting = that_meet(all, met);
-    for (const std::vector<std::size_t>& gpus : subsets(node_, fitting, count())) {
-      if (within_cap(gpus)) offer(gpus, options);
-    }
-    // None of the sets that were tried may be within the cap.
-    if (options.empty()) offer(cheapest(fitting), options);
+    // Perhaps no set that was tried is within the cap. The cheapest one is.
+    if (options.empty()) offer(cheapest(gpus), options);
     return model::ReasonCode::kNone;
   }
 
@@ -77,25 +68,65 @@ class OneContainer {
     return !whole_ && serves_slices(*gpu.info);
   }
 
-  /// Whether a placement on the GPU has the same scores as one on the GPU before it, so that the
-  /// first of them wins.
+  /// Whether a placement on this GPU has the same scores as one on the GPU before it. Of such GPUs
+  /// the first is offered.
   [[nodiscard]] bool equals_previous(std::size_t position) const {
-    return position > 0 && node_.inventory->nvlinks.empty() && view_.apart.empty() &&
+    return equal_states_score_equally_ && position > 0 &&
            node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
   }
 
-  GpuView view_of(std::size_t position, std::int64_t cap_left) {
+  /// The cap limits the sum over all GPUs. So it limits a single GPU only if one is requested.
+  GpuView view_of(std::size_t position) {
     GpuView view(view_, position);
-    view.cap_left = cap_left;
+    if (asked_.count == 1) view.cap_left = cap_left();
     if (!view.vanished()) view.takers = memo_.containers_taking(*view.gpu.info);
     return view;
   }
 
-  std::size_t constraints_met(std::size_t position, std::int64_t cap_left) {
-    return fit::constraints_met(view_of(position, cap_left), need_);
+  bool serves(std::size_t position) { return meets_all(view_of(position), need_); }
+  std::size_t constraints_met(std::size_t position) {
+    return fit::constraints_met(view_of(position), need_);
   }
 
-  /// The GPUs that meet the first so many constraints.
+  /// The GPUs that serve the container, in ascending order.
+  std::vector<std::size_t> serving() {
+    std::vector<std::size_t> gpus;
+    for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
+      if (serves(i)) gpus.push_back(i);
+    }
+    return gpus;
+  }
+
+  /// Whether these are at least count() GPUs, and the cheapest count() of them are within the cap.
+  bool enough(const std::vector<std::size_t>& gpus) {
+    return gpus.size() >= count() && (cap_left() == kNoCap || within_cap(cheapest(gpus)));
+  }
+
+  /// The reason of the GPU that meets the most constraints. Requires that no GPU meets all.
+  model::ReasonCode refusal_on_one_gpu() {
+    const std::size_t last = last_applicable(view_);
+    std::size_t most_met = 0;
+    for (std::size_t i = 0; i < node_.gpus.size() && most_met < last; ++i) {
+      if (!equals_previous(i)) most_met = std::max(most_met, constraints_met(i));
+    }
+    return constraints()[most_met].reason;
+  }
+
+  /// The reason of the first constraint that too few GPUs meet. From the cap on, GPUs that exceed
+  /// the cap together are too few. Requires that serving() is not enough().
+  model::ReasonCode refusal_on_several_gpus() {
+    std::vector<std::size_t> met(node_.gpus.size());
+    for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i);
+    for (std::size_t first = 1; first < constraints().size(); ++first) {
+      const std::vector<std::size_t> gpus = that_meet(first, met);
+      if (gpus.size() < count() || (include_cap(first) && !enough(gpus))) {
+        return constraints()[first - 1].reason;
+      }
+    }
+    return constraints().back().reason;
+  }
+
+  /// The GPUs that meet the first `constraints` constraints.
   static std::vector<std::size_t> that_meet(std::size_t constraints,
                                             const std::vector<std::size_t>& met) {
     std::vector<std::size_t> gpus;
@@ -105,7 +136,7 @@ class OneContainer {
     return gpus;
   }
 
-  /// On a GPU on which the request can be a slice.
+  /// Requires is_slice_of(gpu).
   SliceOffer slices_on(const model::GpuState& gpu) {
     SliceOffer offer{.free = mig_free(*node_.inventory, gpu)};
     offer.profile = offer.free.profile_for(need_.slice).value_or(0);
@@ -134,7 +165,7 @@ class OneContainer {
             .compute = price.cost.compute};
   }
 
-  /// Offers every placement on one GPU: one, or for a slice one for each available start.
+  /// Offers every placement on one GPU: one placement, or for a slice one for each free start.
   void offer_each(std::size_t position, model::PlacementList& options) {
     const model::GpuState& gpu = node_.gpus[position];
     if (!is_slice_of(gpu)) {
@@ -170,7 +201,7 @@ class OneContainer {
     return profile ? slice_charge(*free.table, *profile).compute.value : 0;
   }
 
-  /// Of at least as many GPUs as are asked for, as many that cost the least, in ascending order.
+  /// The cheapest count() of these GPUs, in ascending order. Requires at least count() GPUs.
   std::vector<std::size_t> cheapest(std::vector<std::size_t> gpus) {
     if (cap_left() != kNoCap) {
       std::ranges::sort(gpus, {}, [&](std::size_t gpu) { return std::pair(compute_on(gpu), gpu); });
@@ -193,9 +224,14 @@ class OneContainer {
   ContainerNeed need_;
   bool whole_;
   NodeView view_;
+  bool equal_states_score_equally_;  // no NVLinks and no isolated pods tell GPUs apart
 };
 
 }  // namespace
+
+bool can_fit_one_container(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) {
+  return OneContainer(node, tenant, memo).possible();
+}
 
 model::ReasonCode fit_one_container(const model::NodeState& node, const Tenant& tenant,
                                     FitMemo& memo, model::PlacementList& options) {

@@ -18,17 +18,19 @@ namespace {
 
 using Aim = CoverSearch::Aim;
 
-/// So many placements take little time to score: all that differ of most pods.
+/// The most placements that the first search for options collects, which fills GPUs. They take
+/// little time to score, and most pods have fewer.
 constexpr std::size_t kMostOptions = 64;
-/// And so many more that spread the pod, where there are too many to look at all.
+/// The most placements that the second search adds, which spreads the pod. It runs only if the
+/// first one did not find all.
 constexpr std::size_t kMostSpreadOptions = 32;
-/// What the search for the reason of a refusal may cost by fewer constraints: mostly there is room
-/// at once.
+/// The steps of a search under some of the constraints, which finds the reason of a refusal. Most
+/// such searches find a cover at once.
 constexpr std::int64_t kMostReasonSteps = 1'000;
-/// What either search for options may cost beyond the one that shows that there is any.
+/// The steps of each search for options. Another search has shown before that there is one.
 constexpr std::int64_t kMostOptionSteps = 1'000;
 
-/// The capacity by which weights are told for all GPUs of the node: the largest that it has.
+/// GpuClass::weigh_at for all GPUs of the node: the largest capacity of any of them.
 base::MebiBytes weigh_at(const model::NodeState& node) {
   base::MebiBytes largest;
   for (const model::GpuState& gpu : node.gpus) {
@@ -44,7 +46,7 @@ class SeveralContainers {
         tenant_(tenant),
         memo_(memo),
         several_(memo.multi_container()),
-        view_(node, tenant, isolated_gpus(node, tenant)),
+        view_{node, tenant, isolated_gpus(node, tenant)},
         weigh_at_(weigh_at(node)) {
     several_.trim();
     for (const model::GpuState& gpu : node.gpus) takers_.push_back(takers_of(gpu));
@@ -52,8 +54,8 @@ class SeveralContainers {
 
   bool possible() { return possible_under(constraints().size()); }
 
-  /// The reason of the first constraint under which the request cannot be placed. Requires that
-  /// possible() returned false.
+  /// The reason of the first constraint under which there is no cover. Requires that possible()
+  /// returned false.
   Answer refusal() {
     std::size_t refusing = constraints().size();
     bool gave_up = known_->ran_out;
@@ -69,8 +71,8 @@ class SeveralContainers {
     return {gave_up ? model::ReasonCode::kNoRoom : constraints()[refusing].reason, gave_up};
   }
 
-  /// After possible() said yes: fills the list with those covers that score terms may choose among,
-  /// with one at least.
+  /// Adds the placements among which score terms may choose, one at least. Requires that possible()
+  /// returned true.
   void collect(model::PlacementList& options) {
     Offers offers(node_, several_.book, options);
     std::vector<Bin> bins = bins_under(constraints().size());
@@ -97,16 +99,16 @@ class SeveralContainers {
   }
 
  private:
-  /// Whether there is a cover under the first so many constraints. The bins are tried in an order
-  /// that depends on their kinds alone, so that nodes with GPUs of the same kinds get the same
-  /// answer, whichever was asked about first.
-  bool possible_under(std::size_t first) {
-    std::vector<Bin> bins = bins_under(first);
+  /// Whether there is a cover under the first `count` constraints. The order of the bins depends
+  /// only on their classes. So all nodes with GPUs of the same classes get the same answer,
+  /// whichever of them is judged first.
+  bool possible_under(std::size_t count) {
+    std::vector<Bin> bins = bins_under(count);
     std::ranges::sort(bins, {},
                       [](const Bin& bin) { return std::pair(bin.patterns->gpu_class(), bin.gpu); });
-    const std::int64_t cap = include_cap(first) ? tenant_.cap_remaining : kNoCap;
+    const std::int64_t cap = include_cap(count) ? tenant_.cap_remaining : kNoCap;
     MultiContainerCache::Question question{
-        .gpu_classes = {}, .cap_left = cap, .all_constraints = first == constraints().size()};
+        .gpu_classes = {}, .cap_left = cap, .all_constraints = count == constraints().size()};
     for (const Bin& bin : bins) question.gpu_classes.push_back(bin.patterns->number());
     std::ranges::sort(question.gpu_classes);
     known_ = several_.find(question);
@@ -125,7 +127,7 @@ class SeveralContainers {
     return known_->possible;
   }
 
-  /// False: it ended before everything was tried.
+  /// Calls `found` for each cover until it returns false. Returns whether everything was tried.
   template <typename Found>
   bool run(Aim aim, const std::vector<Bin>& bins, std::int64_t cap_left, std::int64_t most_steps,
            Found found) {
@@ -140,7 +142,7 @@ class SeveralContainers {
     return !stopped && !search.ran_out();
   }
 
-  /// What possible() found, perhaps on another node with GPUs of the same kinds.
+  /// The cover that possible() found, perhaps on another node with GPUs of the same classes.
   [[nodiscard]] Cover known_cover(const std::vector<Bin>& bins) const {
     auto left = known_->cover;
     Cover cover;
@@ -153,14 +155,14 @@ class SeveralContainers {
     return cover;
   }
 
-  /// The GPUs that can serve anything under the first so many constraints, by position.
-  std::vector<Bin> bins_under(std::size_t first) {
+  /// The GPUs that can serve any container under the first `count` constraints, by position.
+  std::vector<Bin> bins_under(std::size_t count) {
     const std::int64_t before = several_.book.steps();
     std::vector<Bin> bins;
     for (std::size_t gpu = 0; gpu < node_.gpus.size(); ++gpu) {
       GpuView view(view_, gpu);
       view.takers = takers_[gpu];
-      GpuClass kind{.offered = allocatable(view, first), .weigh_at = weigh_at_};
+      GpuClass kind{.offered = allocatable(view, count), .weigh_at = weigh_at_};
       kind.offered.allowed &= everybody();
       if (kind.offered.allowed == 0) continue;
       const Patterns& patterns = several_.book.of(kind);
@@ -174,7 +176,7 @@ class SeveralContainers {
     return (ContainerSet{1} << several_.book.containers()) - 1;
   }
 
-  /// The containers whose gpu-model takes this GPU. A vanished one may have been of any model.
+  /// The containers that accept this GPU's model. A vanished GPU may have been of any model.
   ContainerSet takers_of(const model::GpuState& gpu) {
     if (gpu.closure == model::GpuClosure::kVanished) return everybody();
     const ContainerBits by_position = memo_.containers_taking(*gpu.info);
@@ -192,8 +194,8 @@ class SeveralContainers {
     }
   }
 
-  /// The first GPU of the node that no score tells from this one. Where links are scored it is
-  /// itself.
+  /// The first GPU of the node that has the same scores as this one. On a node with NVLinks it is
+  /// this one.
   [[nodiscard]] std::size_t first_like(std::size_t gpu) const {
     if (!node_.inventory->nvlinks.empty()) return gpu;
     std::size_t first = 0;
@@ -211,8 +213,8 @@ class SeveralContainers {
   MultiContainerCache& several_;
   NodeView view_;
   base::MebiBytes weigh_at_;
-  std::vector<ContainerSet> takers_;                   // of each GPU
-  const MultiContainerCache::Known* known_ = nullptr;  // what the last possible_under() found
+  std::vector<ContainerSet> takers_;                   // by GPU position: takers_of()
+  const MultiContainerCache::Known* known_ = nullptr;  // the result of the last possible_under()
 };
 
 }  // namespace

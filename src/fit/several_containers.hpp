@@ -1,6 +1,5 @@
-// Requests for devices in several containers: which GPUs of the node serve which of them.
-// src/fit/patterns.hpp says what one GPU can serve, src/fit/cover.hpp searches for a way to serve
-// all.
+// Requests of several containers: which GPUs of a node serve which of them. src/fit/patterns.hpp
+// computes what one GPU can serve, and src/fit/cover.hpp searches for a way to serve all.
 #pragma once
 
 #include "snug/fit/fit.hpp"
@@ -9,14 +8,14 @@ namespace snug::fit {
 
 struct Answer {
   model::ReasonCode reason = model::ReasonCode::kNone;
-  bool gave_up = false;  // refused only because the search came to its limit
+  bool gave_up = false;  // refused only because the search reached its limit
 };
 
-/// As fit(), for a request that asks Snug for devices in several containers.
+/// Does the same as fit() for an annotated pod's request of several containers.
 [[nodiscard]] Answer fit_several_containers(const model::NodeState& node, const Tenant& tenant,
                                             FitMemo& memo, model::PlacementList& options);
 
-/// As can_fit(), for such a request.
+/// Does the same as can_fit() for such a request.
 [[nodiscard]] bool can_fit_several_containers(const model::NodeState& node, const Tenant& tenant,
                                               FitMemo& memo);
 

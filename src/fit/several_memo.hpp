@@ -1,4 +1,4 @@
-// What fit() remembers about a request of several containers, from node to node.
+// What fit() caches for a request of several containers. It is used on every node.
 #pragma once
 
 #include <compare>
@@ -14,17 +14,17 @@ namespace snug::fit {
 
 class MultiContainerCache {
  public:
-  /// Everything on which the answer depends.
+  /// Everything on which the result of possible_under() depends for one request.
   struct Question {
-    std::vector<std::size_t> gpu_classes;  // of a node's GPUs (Patterns::number), sorted
+    std::vector<std::size_t> gpu_classes;  // the classes of the GPUs (Patterns::number()), sorted
     std::int64_t cap_left = 0;
-    bool all_constraints = false;  // under all constraints; else for a reason, with fewer steps
+    bool all_constraints = false;  // false: some, to find a reason, in fewer steps
     friend auto operator<=>(const Question&, const Question&) = default;
   };
   struct Known {
     bool possible = false;
-    bool ran_out = false;  // the search ended at its limit of steps
-    /// If possible: for each GPU its class, and the set of containers that it serves.
+    bool ran_out = false;  // the search reached its limit of steps
+    /// If `possible` is true: for each GPU, its class and the set of containers that it serves.
     std::vector<std::pair<std::size_t, ContainerSet>> cover;
   };
 
@@ -38,7 +38,7 @@ class MultiContainerCache {
     return &known_.emplace(std::move(question), std::move(known)).first->second;
   }
 
-  /// Frees memory if much is remembered. Pointers from find() and remember() become invalid.
+  /// Empties the cache if it is large. Pointers from find() and remember() become invalid then.
   void trim() {
     constexpr std::size_t kMany = 4'096;
     if (book.class_count() + known_.size() <= kMany) return;

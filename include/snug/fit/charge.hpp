@@ -21,7 +21,7 @@ struct Charge {
   base::MebiBytes memory;
   base::MilliGpu compute;
 
-  /// The charged thousandths of the GPU's memory plus those of its compute, as in
+  /// The charged memory plus the charged compute, each in thousandths of the GPU, as in
   /// GpuState::free_milli_sum. `capacity` is the GPU's memory.
   [[nodiscard]] std::int32_t milli_sum(base::MebiBytes capacity) const {
     return static_cast<std::int32_t>(1000 * memory.value / capacity.value + compute.value);
@@ -56,7 +56,11 @@ class Prices {
   explicit Prices(const model::GpuRequest& request);
   /// `container` is a position in GpuRequest::containers. `capacity` is the GPU's memory and is
   /// positive.
-  [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity);
+  [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity) {
+    Known& known = known_[container];
+    if (known.capacity != capacity) known = price(*known.asked, capacity);
+    return known.price;
+  }
 
  private:
   struct Known {
@@ -64,6 +68,8 @@ class Prices {
     base::MebiBytes capacity;  // the capacity that `price` is for; 0: no price is cached
     Price price;
   };
+
+  [[nodiscard]] static Known price(const model::ContainerRequest& asked, base::MebiBytes capacity);
 
   std::vector<Known> known_;
 };

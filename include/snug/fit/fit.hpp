@@ -52,7 +52,9 @@ class FitMemo {
   [[nodiscard]] StartOrders& starts();
   /// The containers of an annotated pod's request that accept the GPU's model. Each model that has
   /// a number (GpuInfo::model_id) is compared only once. Each comparison counts as steps.
-  [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu);
+  [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu) {
+    return any_model_ ? ~ContainerBits{0} : containers_naming(gpu);
+  }
 
   /// The work done so far, in units of some microseconds: the calls of fit() plus their search
   /// steps divided by kStepsOfWork. Callers limit work instead of time, so that results do not
@@ -66,11 +68,12 @@ class FitMemo {
  private:
   static constexpr std::int64_t kStepsOfWork = 20;
 
+  [[nodiscard]] ContainerBits containers_naming(const model::GpuInfo& gpu);
   [[nodiscard]] ContainerBits compare(std::string_view model);
 
   const model::GpuRequest& request_;
   bool any_model_ = true;  // every container accepts every model
-  std::array<std::optional<ContainerBits>, model::kMaxModels> takers_;  // sets by GpuInfo::model_id
+  std::array<std::optional<ContainerBits>, model::kMaxModels> takers_;  // by GpuInfo::model_id
   std::string unnumbered_;  // the last model without a number, to which takers_[0] applies
   Prices prices_;
   std::unique_ptr<MultiContainerCache> multi_container_;  // null: not used yet
@@ -95,7 +98,7 @@ class FitMemo {
 /// The reason for a node that a call has not evaluated because it reached kMaxFitStepsPerCall.
 inline constexpr model::ReasonCode kNotJudged = model::ReasonCode::kNoRoom;
 
-/// Whether fit() would find a placement.
+/// Whether fit() would find a placement. Faster, because it computes no reason and no placements.
 [[nodiscard]] bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo);
 
 }  // namespace snug::fit
