@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "codec/kube_host_requests.hpp"
+#include "codec/kube_resource_list.hpp"
 #include "codec/kube_walk_errors.hpp"
 #include "snug/codec/kube_objects.hpp"
 

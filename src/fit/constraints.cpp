@@ -19,7 +19,7 @@ base::MebiBytes capacity_of(const GpuView& view) {
 }
 
 /// TooLarge: the GPU must be large enough when it is empty, in any mode.
-void restrict_to_size(Allocatable& offered, const GpuView& view) {
+void restrict_to_size(GpuOffer& offered, const GpuView& view) {
   offered.capacity = capacity_of(view);
   offered.free = {.memory = offered.capacity, .compute = base::kWholeGpu};
   offered.allowed = ~ContainerBits{0};
@@ -30,7 +30,7 @@ void restrict_to_size(Allocatable& offered, const GpuView& view) {
 }
 
 /// ModelExcluded: the container must accept the GPU's model.
-void restrict_to_model(Allocatable& offered, const GpuView& view) {
+void restrict_to_model(GpuOffer& offered, const GpuView& view) {
   if (!view.vanished()) offered.allowed = view.takers;
 }
 
@@ -42,7 +42,7 @@ std::array<model::GpuMode, 4> by_isolation(const ModeFor& mode_for) {
 }
 
 /// WrongMode: the operator must allow the requested mode, and a shared GPU keeps its mode.
-void restrict_to_modes(Allocatable& offered, const GpuView& view) {
+void restrict_to_modes(GpuOffer& offered, const GpuView& view) {
   if (view.vanished()) return;
   const model::GpuState& gpu = view.gpu;
   offered.whole = gpu.allows_whole;
@@ -61,18 +61,16 @@ void restrict_to_modes(Allocatable& offered, const GpuView& view) {
 }
 
 /// Unhealthy: the GPU must be open, and the slice must not have failed.
-void restrict_to_healthy(Allocatable& offered, const GpuView& view) {
+void restrict_to_healthy(GpuOffer& offered, const GpuView& view) {
   if (view.gpu.closure != model::GpuClosure::kOpen) offered.allowed = 0;
   if (offered.mig.table) offered.mig.remove_failed(*view.gpu.info);
 }
 
 /// CapReached: the namespace's cap must permit it.
-void restrict_to_cap(Allocatable& offered, const GpuView& view) {
-  offered.cap_left = view.cap_left;
-}
+void restrict_to_cap(GpuOffer& offered, const GpuView& view) { offered.cap_left = view.cap_left; }
 
 /// NoRoom: as much must be free beside what the GPU's holders have.
-void restrict_to_free(Allocatable& offered, const GpuView& view) {
+void restrict_to_free(GpuOffer& offered, const GpuView& view) {
   const model::GpuState& gpu = view.gpu;
   offered.free = {.memory = gpu.free_memory(), .compute = gpu.free_compute()};
   if (offered.mig.table) {
@@ -84,12 +82,12 @@ void restrict_to_free(Allocatable& offered, const GpuView& view) {
 }
 
 /// OtherNamespace: the tenant must not be isolated from any of those holders.
-void restrict_to_neighbours(Allocatable& offered, const GpuView& view) {
-  if (view.apart) offered.shared_as.fill(model::GpuMode::kNone);
+void restrict_to_neighbours(GpuOffer& offered, const GpuView& view) {
+  if (view.isolated) offered.shared_as.fill(model::GpuMode::kNone);
 }
 
 bool has_cap(const NodeView& on) { return on.tenant.cap_remaining != kNoCap; }
-bool keeps_apart(const NodeView& on) { return !on.apart.empty(); }
+bool isolates_any(const NodeView& on) { return !on.isolated.empty(); }
 
 constexpr auto kConstraints = std::to_array<Constraint>({
     {model::ReasonCode::kTooLarge, nullptr, restrict_to_size},
@@ -98,13 +96,13 @@ constexpr auto kConstraints = std::to_array<Constraint>({
     {model::ReasonCode::kUnhealthy, nullptr, restrict_to_healthy},
     {model::ReasonCode::kCapReached, has_cap, restrict_to_cap},
     {model::ReasonCode::kNoRoom, nullptr, restrict_to_free},
-    {model::ReasonCode::kOtherNamespace, keeps_apart, restrict_to_neighbours},
+    {model::ReasonCode::kOtherNamespace, isolates_any, restrict_to_neighbours},
 });
 static_assert(std::ranges::is_sorted(kConstraints, std::ranges::greater{}, &Constraint::reason),
               "a node has the reason of the GPU that meets the most constraints");
 
 /// Whether `offered` is enough for the container, which costs `cost`.
-bool satisfies(const Allocatable& offered, const ContainerNeed& need, const Charge& cost) {
+bool satisfies(const GpuOffer& offered, const ContainerNeed& need, const Charge& cost) {
   if ((offered.allowed & 1U) == 0) return false;
   const bool whole = std::holds_alternative<model::WholeGpuRequest>(need.asked.device);
   if (!(whole ? offered.whole
@@ -127,7 +125,7 @@ template <std::size_t... Row>
 std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
                          std::index_sequence<Row...> /*rows*/) {
   const Charge& cost = need.prices.price_of(0, capacity_of(view)).cost;
-  Allocatable offered;
+  GpuOffer offered;
   std::size_t met = 0;
   const auto meets = [&](const Constraint& constraint) {
     constraint.restrict_to(offered, view);
@@ -141,7 +139,7 @@ std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
 template <std::size_t... Row>
 bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
                     std::index_sequence<Row...> /*rows*/) {
-  Allocatable offered;
+  GpuOffer offered;
   (kConstraints[Row].restrict_to(offered, view), ...);
   return satisfies(offered, need, need.prices.price_of(0, capacity_of(view)).cost);
 }
@@ -156,8 +154,8 @@ bool include_cap(std::size_t count) {
   return cap < kConstraints.begin() + count;
 }
 
-Allocatable allocatable(const GpuView& view, std::size_t count) {
-  Allocatable offered;
+GpuOffer allocatable(const GpuView& view, std::size_t count) {
+  GpuOffer offered;
   for (std::size_t i = 0; i < count; ++i) kConstraints[i].restrict_to(offered, view);
   return offered;
 }

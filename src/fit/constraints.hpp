@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "fit/allocatable.hpp"
+#include "fit/gpu_offer.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/tenant.hpp"
 #include "snug/model/reasons.hpp"
@@ -21,7 +21,7 @@ namespace snug::fit {
 struct NodeView {
   const model::NodeState& node;
   const Tenant& tenant;
-  std::vector<bool> apart;  // isolated_gpus(); empty if the request shares no GPU
+  std::vector<bool> isolated;  // isolated_gpus(); empty if the request shares no GPU
   /// The tenant's shares must be enforced, and this node does not do so.
   bool unenforced = !node.inventory->enforces_shares && tenant.requires_enforcement();
 };
@@ -30,7 +30,7 @@ struct NodeView {
 struct GpuView {
   const NodeView& on;
   const model::GpuState& gpu;
-  bool apart = false;              // a pod holds it that the tenant is isolated from
+  bool isolated = false;           // a pod holds it that the tenant is isolated from
   ContainerBits takers = 0;        // the containers that accept the GPU's model
   std::int64_t cap_left = kNoCap;  // kNoCap if the cap is on the sum of several GPUs
 
@@ -38,7 +38,7 @@ struct GpuView {
   GpuView(const NodeView& the_node, std::size_t position)
       : on(the_node),
         gpu(the_node.node.gpus[position]),
-        apart(!the_node.apart.empty() && the_node.apart[position]) {}
+        isolated(!the_node.isolated.empty() && the_node.isolated[position]) {}
 
   /// A vanished GPU is known only from reservations: it may have been of any kind.
   [[nodiscard]] bool vanished() const { return gpu.closure == model::GpuClosure::kVanished; }
@@ -49,7 +49,7 @@ struct Constraint {
   /// Whether it can remove anything for this tenant on this node; null: always.
   bool (*applies)(const NodeView& on);
   /// Removes what the GPU does not offer under this constraint.
-  void (*restrict_to)(Allocatable& offered, const GpuView& view);
+  void (*restrict_to)(GpuOffer& offered, const GpuView& view);
 };
 
 /// In the order in which they are applied, which is the reverse order of their reasons.
@@ -59,7 +59,7 @@ struct Constraint {
 [[nodiscard]] bool include_cap(std::size_t count);
 
 /// What the GPU offers under the first `count` constraints. Requires `count` > 0.
-[[nodiscard]] Allocatable allocatable(const GpuView& view, std::size_t count);
+[[nodiscard]] GpuOffer allocatable(const GpuView& view, std::size_t count);
 
 /// The only container of a request, with what is computed once for it.
 struct ContainerNeed {

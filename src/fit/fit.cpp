@@ -16,8 +16,8 @@ namespace snug::fit {
 namespace {
 
 /// The reason to refuse the node without judging its GPUs; kNone: there is no such reason.
-model::ReasonCode gate(const model::NodeState& node, const model::GpuRequest& request,
-                       const Tenant& tenant) {
+model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuRequest& request,
+                               const Tenant& tenant) {
   const bool units = request.is_kubelet_assigned();
   const model::ReasonCode closed = units ? node.kubelet_refusal : node.annotated_refusal;
   if (closed != model::ReasonCode::kNone) return closed;
@@ -144,7 +144,7 @@ model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMem
     options.close();
     return model::ReasonCode::kNone;
   }
-  if (const model::ReasonCode closed = gate(node, request, tenant);
+  if (const model::ReasonCode closed = node_refusal(node, request, tenant);
       closed != model::ReasonCode::kNone) {
     return closed;
   }
@@ -163,7 +163,7 @@ bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) 
   memo.count_calls(1);
   const model::GpuRequest& request = memo.request();
   if (request.empty()) return true;
-  if (gate(node, request, tenant) != model::ReasonCode::kNone) return false;
+  if (node_refusal(node, request, tenant) != model::ReasonCode::kNone) return false;
   if (request.is_kubelet_assigned())
     return fit_kubelet(node, request, tenant) == model::ReasonCode::kNone;
   return request.containers.size() > 1 ? can_fit_several_containers(node, tenant, memo)

@@ -31,7 +31,7 @@ class OneContainer {
         need_{asked_, memo.slice_need(), memo.prices()},
         whole_(std::holds_alternative<model::WholeGpuRequest>(asked_.device)),
         view_{node, tenant, whole_ ? std::vector<bool>{} : isolated_gpus(node, tenant)},
-        equal_states_score_equally_(node.inventory->nvlinks.empty() && view_.apart.empty()) {}
+        equal_states_score_equally_(node.inventory->nvlinks.empty() && view_.isolated.empty()) {}
 
   bool possible() {
     if (count() > 1) return enough(serving());

@@ -75,7 +75,7 @@ void PatternBook::find_twins() {
 }
 
 std::size_t PatternBook::GpuClassHash::operator()(const GpuClass& kind) const {
-  const Allocatable& offered = kind.offered;
+  const GpuOffer& offered = kind.offered;
   const std::hash<std::uint64_t> hash;
   std::size_t value = 0;
   for (const std::int64_t part :
@@ -121,7 +121,7 @@ std::shared_ptr<const std::vector<Charge>> PatternBook::costs(base::MebiBytes ca
 /// one app or sidecar. It also serves plain init containers, which end before that container
 /// starts: they may request the whole GPU, or a share without a mode. A shared GPU has the mode
 /// that its containers request, or else the mode that the operator prefers.
-model::GpuMode PatternBook::mode_of(const Allocatable& offered, ContainerSet set) const {
+model::GpuMode PatternBook::mode_of(const GpuOffer& offered, ContainerSet set) const {
   if ((set & whole_gpu_containers_) != 0) {
     const ContainerSet owners = set & all_regular();
     const ContainerSet shares = set & ~whole_gpu_containers_;
@@ -143,7 +143,7 @@ model::GpuMode PatternBook::mode_of(const Allocatable& offered, ContainerSet set
 }
 
 Patterns PatternBook::make(const GpuClass& kind) {
-  const Allocatable& offered = kind.offered;
+  const GpuOffer& offered = kind.offered;
   Patterns patterns;
   patterns.gpu_class_ = kind;
   patterns.number_ = made_++;

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fit/allocatable.hpp"
+#include "fit/gpu_offer.hpp"
 #include "fit/slices.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/fit/charge.hpp"
@@ -30,7 +30,7 @@ constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
 
 /// A class of GPUs that serve the same sets.
 struct GpuClass {
-  Allocatable offered;       // bit b of `allowed` is the container with turn b
+  GpuOffer offered;          // bit b of `allowed` is the container with turn b
   base::MebiBytes weigh_at;  // the capacity for which Patterns::weight() is computed
 
   /// A total order by content; GPUs with less free memory come first.
@@ -85,7 +85,7 @@ class Patterns {
   /// init container can have the slice of another container.
   [[nodiscard]] std::span<const SetSlice> slices(ContainerSet set) const { return slices_[set]; }
   [[nodiscard]] const GpuClass& gpu_class() const { return gpu_class_; }
-  [[nodiscard]] const Allocatable& offered() const { return gpu_class_.offered; }
+  [[nodiscard]] const GpuOffer& offered() const { return gpu_class_.offered; }
   /// A number that identifies the class among the classes of one request.
   [[nodiscard]] std::size_t number() const { return number_; }
 
@@ -145,7 +145,7 @@ class PatternBook {
 
   void find_twins();
   [[nodiscard]] std::shared_ptr<const std::vector<Charge>> costs(base::MebiBytes capacity);
-  [[nodiscard]] model::GpuMode mode_of(const Allocatable& offered, ContainerSet set) const;
+  [[nodiscard]] model::GpuMode mode_of(const GpuOffer& offered, ContainerSet set) const;
   [[nodiscard]] Patterns make(const GpuClass& kind);
   void serve_slices(Patterns& patterns);
   void serve_in_company(Patterns& patterns) const;

@@ -204,7 +204,7 @@ class SeveralContainers {
   }
   [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
     return node_.gpus[a].is_interchangeable_with(node_.gpus[b]) &&
-           (view_.apart.empty() || view_.apart[a] == view_.apart[b]);
+           (view_.isolated.empty() || view_.isolated[a] == view_.isolated[b]);
   }
 
   const model::NodeState& node_;

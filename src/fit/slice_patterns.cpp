@@ -120,10 +120,10 @@ class SlicesOfSet {
 
 }  // namespace
 
-/// Sets the patterns of a GPU that serves slices. With Allocatable::any_profile, a container that
+/// Sets the patterns of a GPU that serves slices. With GpuOffer::any_profile, a container that
 /// names a profile which the GPU does not have is served, but takes no slice.
 void PatternBook::serve_slices(Patterns& patterns) {
-  const Allocatable& offered = patterns.offered();
+  const GpuOffer& offered = patterns.offered();
   std::vector<Charge> costs = *patterns.costs_;
   patterns.slices_.resize(costs.size());
   SlicesOfSet slices(*this, offered.mig);

@@ -20,7 +20,7 @@ Tenant tenant_of(std::string_view name_space, const model::SharingRules& sharing
 
 std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tenant) {
   if (tenant.rules == nullptr || !tenant.rules->isolates_any_namespace()) return {};
-  std::vector<bool> apart;
+  std::vector<bool> isolated;
   for (const model::HoldingPtr& holding : node.holdings) {
     if (holding->is_cpu_only() || !tenant.is_isolated_from(holding->name_space)) continue;
     for (const model::ReservedContainer& container : holding->reservation.containers) {
@@ -28,13 +28,13 @@ std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tena
       if (devices == nullptr) continue;
       for (const model::ReservedDevice& device : *devices) {
         if (const auto gpu = node.find_gpu(device)) {
-          apart.resize(node.gpus.size());
-          apart[*gpu] = true;
+          isolated.resize(node.gpus.size());
+          isolated[*gpu] = true;
         }
       }
     }
   }
-  return apart;
+  return isolated;
 }
 
 base::MilliGpu unit_compute(const model::NodeInventory& inventory, std::string_view resource) {

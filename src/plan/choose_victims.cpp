@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "plan/after_eviction.hpp"
+#include "plan/eviction_check.hpp"
 #include "plan/victim_search.hpp"
 
 namespace snug::plan {
@@ -21,42 +21,42 @@ class PreemptionDecision {
       : preemptor_(preemptor),
         candidate_(candidate),
         node_(candidate.node),
-        after_(preemptor, node_, candidate.context, memo),
+        check_(preemptor, node_, candidate.context, memo),
         proposed_(node_.holdings.size()),
         terminating_(node_.holdings.size()) {}
 
   std::vector<std::string_view> run() {
     // Eviction cannot help if the reason is not resolvable. filter also reports such a node as
     // unresolvable.
-    const model::ReasonCode now = after_.reason_now();
+    const model::ReasonCode now = check_.reason_now();
     if (now != model::ReasonCode::kNone && !model::reason_row(now).resolvable) return {};
     if (!classify_pods()) return {};
     PodSet gone(node_.holdings.size());
-    if (candidate_.proposed_victims.empty() && after_.fits(gone)) return {};
+    if (candidate_.proposed_victims.empty() && check_.fits(gone)) return {};
     PodSet bound_to_go = proposed_;
     if (may_replace_proposed()) bound_to_go.assign(bound_to_go.size(), false);
     gone = united(proposed_, terminating_);
-    if (after_.fits(gone)) {
+    if (check_.fits(gone)) {
       // kube-scheduler's victims suffice. Add no other victims, because kube-scheduler has
       // considered disruption budgets. Only reprieve victims that terminating pods make
       // unnecessary.
-      reprieve(after_, pods_where([&](std::size_t i) { return proposed_[i] && !bound_to_go[i]; }),
+      reprieve(check_, pods_where([&](std::size_t i) { return proposed_[i] && !bound_to_go[i]; }),
                gone);
     } else {
       gone = united(bound_to_go, terminating_);
       Pods pool = evictable_pool(gone, priority_threshold(gone));
-      if (!after_.fits(with(gone, pool))) return {};
+      if (!check_.fits(with(gone, pool))) return {};
       gone = search_victims({.node = node_,
-                             .after = after_,
+                             .after = check_,
                              .evicted = std::move(gone),
                              .pool = std::move(pool),
                              .preferred = proposed_});
     }
-    after_.begin_last_pass();
+    check_.begin_last_pass();
     // Terminating pods are victims only if the preemptor needs their GPUs.
-    reprieve(after_, pods_where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
+    reprieve(check_, pods_where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
              gone);
-    if (has_outranking_nominations() || after_.budget_exhausted())
+    if (has_outranking_nominations() || check_.budget_exhausted())
       reprieve_again(bound_to_go, gone);
     return uids_of(gone);
   }
@@ -111,7 +111,7 @@ class PreemptionDecision {
     PodSet before;
     do {
       before = gone;
-      reprieve(after_, pods_where([&](std::size_t i) { return gone[i] && !bound_to_go[i]; }), gone);
+      reprieve(check_, pods_where([&](std::size_t i) { return gone[i] && !bound_to_go[i]; }), gone);
     } while (gone != before);
   }
 
@@ -130,8 +130,8 @@ class PreemptionDecision {
       // this one, kube-scheduler chose it for a reason that Snug does not know.
       gone[position] = false;
       const bool needless =
-          after_.host_fits(gone) &&
-          (!preemptor_.incoming.request.is_kubelet_assigned() || after_.gpus_fit(gone));
+          check_.host_fits(gone) &&
+          (!preemptor_.incoming.request.is_kubelet_assigned() || check_.gpus_fit(gone));
       if (needless) return false;
       gone[position] = true;
     }
@@ -182,7 +182,7 @@ class PreemptionDecision {
     std::ranges::sort(levels);
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
     const auto enough = std::ranges::partition_point(levels, [&](std::int32_t level) {
-      return !after_.fits(with(gone, evictable_pool(gone, level)));
+      return !check_.fits(with(gone, evictable_pool(gone, level)));
     });
     return enough == levels.end() ? kHighest : *enough;
   }
@@ -211,7 +211,7 @@ class PreemptionDecision {
   const Preemptor& preemptor_;
   const EvictionCandidate& candidate_;
   const model::NodeState& node_;
-  AfterEviction after_;
+  EvictionCheck check_;
   PodSet proposed_;     // victims that kube-scheduler chose and that are on the node
   PodSet terminating_;  // terminating pods of lower priority
   std::vector<std::string_view> unknown_;  // victims that kube-scheduler chose, not on the node

@@ -248,7 +248,7 @@ class VictimSearch {
 
 PodSet search_victims(VictimSearchInput input) { return VictimSearch(std::move(input)).run(); }
 
-void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone) {
+void reprieve(EvictionCheck& after, const std::vector<std::size_t>& pods, PodSet& gone) {
   for (const std::size_t position : pods) {
     gone[position] = false;
     if (!after.fits(gone)) gone[position] = true;

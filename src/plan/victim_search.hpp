@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <vector>
 
-#include "plan/after_eviction.hpp"
+#include "plan/eviction_check.hpp"
 
 namespace snug::plan {
 
 struct VictimSearchInput {
   const model::NodeState& node;
-  AfterEviction& after;
+  EvictionCheck& after;
   PodSet evicted;                 // pods that are evicted in any case
   std::vector<std::size_t> pool;  // other possible victims; evicting all of them suffices
   PodSet preferred;               // pods that are preferred as victims among equal solutions
@@ -29,6 +29,6 @@ struct VictimSearchInput {
 
 /// Removes from `gone`, in the order of `pods`, each pod that is unnecessary as a victim: the
 /// preemptor also fits without its eviction.
-void reprieve(AfterEviction& after, const std::vector<std::size_t>& pods, PodSet& gone);
+void reprieve(EvictionCheck& after, const std::vector<std::size_t>& pods, PodSet& gone);
 
 }  // namespace snug::plan

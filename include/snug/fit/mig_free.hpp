@@ -26,7 +26,7 @@ struct MigFree {
   std::vector<model::MigPlacement> existing;     // existing slices, sorted; empty if `dynamic`
   mig::ProfileSet profiles = mig::kAllProfiles;  // profiles of the GPU's slices, taken or free
 
-  /// Not constexpr: g++ would initialize an Allocatable by `rep stos`, which takes as long as
+  /// Not constexpr: g++ would initialize an GpuOffer by `rep stos`, which takes as long as
   /// judging the GPU.
   MigFree() {}
   /// The GPU as if it were empty: every placement of the card's table is available.

@@ -15,24 +15,25 @@ namespace snug::plan {
 /// A set of pods of one node: element i is the pod of holding i in NodeState::holdings.
 using PodSet = std::vector<bool>;
 
-class AfterEviction {
+class EvictionCheck {
  public:
   /// All arguments must outlive this object. `memo` must belong to the preemptor's request.
-  AfterEviction(const Preemptor& preemptor, const model::NodeState& node,
+  EvictionCheck(const Preemptor& preemptor, const model::NodeState& node,
                 const NodeContext& context, fit::FitMemo& memo);
 
   /// Why the preemptor's GPU request does not fit without evictions; kNone: it fits.
   [[nodiscard]] model::ReasonCode reason_now() {
     return reason_on(node_, context_.namespace_usage);
   }
-  /// Whether the preemptor fits after the pods in `gone` have been evicted.
-  [[nodiscard]] bool fits(const PodSet& gone) { return host_fits(gone) && gpus_fit(gone); }
-  /// Whether the preemptor's GPU request fits after the pods in `gone` have been evicted. Returns
-  /// false without a trial if the limit on work is reached, unless the result is cached.
-  [[nodiscard]] bool gpus_fit(const PodSet& gone);
+  /// Whether the preemptor fits after the pods in `evicted` have been evicted.
+  [[nodiscard]] bool fits(const PodSet& evicted) { return host_fits(evicted) && gpus_fit(evicted); }
+  /// Whether the preemptor's GPU request fits after the pods in `evicted` have been evicted.
+  /// Returns false without a trial if the limit on work is reached, unless the result is cached.
+  [[nodiscard]] bool gpus_fit(const PodSet& evicted);
   /// Whether the node has enough CPU, memory and pod slots for the preemptor after the pods in
-  /// `gone` have been evicted, by node_resources_fit(). True if the node's allocatable is unknown.
-  [[nodiscard]] bool host_fits(const PodSet& gone) const;
+  /// `evicted` have been evicted, by node_resources_fit(). True if the node's allocatable is
+  /// unknown.
+  [[nodiscard]] bool host_fits(const PodSet& evicted) const;
 
   [[nodiscard]] bool has_gpus(std::size_t pod) const { return !node_.holdings[pod]->is_cpu_only(); }
   /// Whether the limit on work has prevented a trial.
@@ -47,8 +48,8 @@ class AfterEviction {
  private:
   [[nodiscard]] model::ReasonCode reason_on(const model::NodeState& state,
                                             const model::NamespaceUsage& held);
-  [[nodiscard]] bool gpus_fit_without(const PodSet& gone);
-  [[nodiscard]] model::NamespaceUsage usage_without(const PodSet& gone) const;
+  [[nodiscard]] bool gpus_fit_without(const PodSet& evicted);
+  [[nodiscard]] model::NamespaceUsage usage_without(const PodSet& evicted) const;
 
   const Preemptor& preemptor_;
   const model::NodeState& node_;

@@ -17,7 +17,7 @@ namespace snug::fit {
 
 /// Everything about a GPU that decides which containers it can serve. Two GPUs with equal values
 /// serve the same containers, although their scores may differ.
-struct Allocatable {
+struct GpuOffer {
   Charge free;
   base::MebiBytes capacity;
   ContainerBits allowed = 0;                  // the containers that the GPU may serve
@@ -34,7 +34,7 @@ struct Allocatable {
     return cost.memory <= free.memory && cost.compute <= free.compute;
   }
   /// A total order by content; GPUs with less free memory come first.
-  friend auto operator<=>(const Allocatable&, const Allocatable&) = default;
+  friend auto operator<=>(const GpuOffer&, const GpuOffer&) = default;
 };
 
 }  // namespace snug::fit

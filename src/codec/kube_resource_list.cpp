@@ -1,4 +1,4 @@
-#include "codec/kube_host_requests.hpp"
+#include "codec/kube_resource_list.hpp"
 
 #include <map>
 #include <string>

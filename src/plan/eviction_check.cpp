@@ -1,4 +1,4 @@
-#include "plan/after_eviction.hpp"
+#include "plan/eviction_check.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "snug/plan/plan.hpp"
 
 namespace snug::plan {
-AfterEviction::AfterEviction(const Preemptor& preemptor, const model::NodeState& node,
+EvictionCheck::EvictionCheck(const Preemptor& preemptor, const model::NodeState& node,
                              const NodeContext& context, fit::FitMemo& memo)
     : preemptor_(preemptor),
       node_(node),
@@ -23,26 +23,26 @@ AfterEviction::AfterEviction(const Preemptor& preemptor, const model::NodeState&
   }
 }
 
-bool AfterEviction::gpus_fit(const PodSet& gone) {
+bool EvictionCheck::gpus_fit(const PodSet& evicted) {
   PodSet key(gpu_pods_.size());
-  for (std::size_t i = 0; i < gpu_pods_.size(); ++i) key[i] = gone[gpu_pods_[i]];
+  for (std::size_t i = 0; i < gpu_pods_.size(); ++i) key[i] = evicted[gpu_pods_[i]];
   const auto found = fits_without_.find(key);
   if (found != fits_without_.end()) return found->second;
   if (memo_.work() - work_at_start_ > work_budget_) {
     budget_exhausted_ = true;
     return false;
   }
-  return fits_without_.emplace(std::move(key), gpus_fit_without(gone)).first->second;
+  return fits_without_.emplace(std::move(key), gpus_fit_without(evicted)).first->second;
 }
 
-bool AfterEviction::gpus_fit_without(const PodSet& gone) {
+bool EvictionCheck::gpus_fit_without(const PodSet& evicted) {
   std::vector<model::HoldingPtr> left;
   left.reserve(gpu_pods_.size());
   for (const std::size_t pod : gpu_pods_) {
-    if (!gone[pod]) left.push_back(node_.holdings[pod]);
+    if (!evicted[pod]) left.push_back(node_.holdings[pod]);
   }
   const model::NodeStatePtr state = fit::with_holdings(node_, std::move(left));
-  const model::NamespaceUsage held = usage_without(gone);
+  const model::NamespaceUsage held = usage_without(evicted);
   const IncomingPod& incoming = preemptor_.incoming;
   return has_nominations()
              ? reason_on(*state, held) == model::ReasonCode::kNone
@@ -50,7 +50,7 @@ bool AfterEviction::gpus_fit_without(const PodSet& gone) {
                             memo_);
 }
 
-model::ReasonCode AfterEviction::reason_on(const model::NodeState& state,
+model::ReasonCode EvictionCheck::reason_on(const model::NodeState& state,
                                            const model::NamespaceUsage& held) {
   const IncomingPod& incoming = preemptor_.incoming;
   if (has_nominations()) {
@@ -65,25 +65,25 @@ model::ReasonCode AfterEviction::reason_on(const model::NodeState& state,
                   options);
 }
 
-/// The usage of all namespaces, for their caps, after the pods in `gone` have been evicted.
-model::NamespaceUsage AfterEviction::usage_without(const PodSet& gone) const {
+/// The usage of all namespaces, for their caps, after the pods in `evicted` have been evicted.
+model::NamespaceUsage EvictionCheck::usage_without(const PodSet& evicted) const {
   model::NamespaceUsage held = context_.namespace_usage;
   for (const std::size_t pod : gpu_pods_) {
-    if (!gone[pod]) continue;
+    if (!evicted[pod]) continue;
     const model::Holding& holding = *node_.holdings[pod];
     held.add(holding.name_space, -fit::held_compute(holding, node_.inventory.get()));
   }
   return held;
 }
 
-bool AfterEviction::host_fits(const PodSet& gone) const {
+bool EvictionCheck::host_fits(const PodSet& evicted) const {
   const model::HostAllocatable& all = node_.inventory->host;
   if (!all.known) return true;
   model::HostResources used = node_.unlisted_host_used;
-  for (std::size_t i = 0; i < gone.size(); ++i) {
-    if (!gone[i]) used += node_.holdings[i]->host;
+  for (std::size_t i = 0; i < evicted.size(); ++i) {
+    if (!evicted[i]) used += node_.holdings[i]->host;
   }
-  const std::int64_t pods = node_.pod_count - std::ranges::count(gone, true);
+  const std::int64_t pods = node_.pod_count - std::ranges::count(evicted, true);
   return node_resources_fit(all, used, pods, preemptor_.incoming.host);
 }
 
