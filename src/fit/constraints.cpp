@@ -11,7 +11,7 @@
 namespace snug::fit {
 namespace {
 
-/// More than any GPU has. A vanished GPU counts as so large.
+/// A memory size that no GPU exceeds. It is assumed for a vanished GPU, whose size is unknown.
 constexpr base::MebiBytes kAnySize{base::kLargestQuantity};
 
 base::MebiBytes capacity_of(const GpuView& view) {
@@ -34,14 +34,16 @@ void restrict_to_model(GpuOffer& offered, const GpuView& view) {
   if (!view.vanished()) offered.allowed = view.takers;
 }
 
-/// The mode for each isolation. Written out, because it is in the inner loop of filter.
+/// Returns mode_for(isolation) for each isolation. The calls are written out instead of a loop,
+/// because this is in the inner loop of filter.
 template <typename ModeFor>
 std::array<model::GpuMode, 4> by_isolation(const ModeFor& mode_for) {
   using enum model::Isolation;
   return {mode_for(kAny), mode_for(kTimeSlicing), mode_for(kMps), mode_for(kMig)};
 }
 
-/// WrongMode: the operator must allow the requested mode, and a shared GPU keeps its mode.
+/// WrongMode: the operator must allow the requested mode, a shared GPU keeps its mode, and the node
+/// must enforce shares if the tenant requires it.
 void restrict_to_modes(GpuOffer& offered, const GpuView& view) {
   if (view.vanished()) return;
   const model::GpuState& gpu = view.gpu;
@@ -60,16 +62,16 @@ void restrict_to_modes(GpuOffer& offered, const GpuView& view) {
   }
 }
 
-/// Unhealthy: the GPU must be open, and the slice must not have failed.
+/// Unhealthy: the GPU must be open, and a slice must not use failed memory slices.
 void restrict_to_healthy(GpuOffer& offered, const GpuView& view) {
   if (view.gpu.closure != model::GpuClosure::kOpen) offered.allowed = 0;
   if (offered.mig.table) offered.mig.remove_failed(*view.gpu.info);
 }
 
-/// CapReached: the namespace's cap must permit it.
+/// CapReached: the unused part of the namespace's cap must be enough.
 void restrict_to_cap(GpuOffer& offered, const GpuView& view) { offered.cap_left = view.cap_left; }
 
-/// NoRoom: as much must be free beside what the GPU's holders have.
+/// NoRoom: the requested part of the GPU must be free.
 void restrict_to_free(GpuOffer& offered, const GpuView& view) {
   const model::GpuState& gpu = view.gpu;
   offered.free = {.memory = gpu.free_memory(), .compute = gpu.free_compute()};
@@ -81,7 +83,7 @@ void restrict_to_free(GpuOffer& offered, const GpuView& view) {
   }
 }
 
-/// OtherNamespace: the tenant must not be isolated from any of those holders.
+/// OtherNamespace: the tenant must not be isolated from any pod that holds the GPU.
 void restrict_to_neighbours(GpuOffer& offered, const GpuView& view) {
   if (view.isolated) offered.shared_as.fill(model::GpuMode::kNone);
 }
@@ -101,7 +103,7 @@ constexpr auto kConstraints = std::to_array<Constraint>({
 static_assert(std::ranges::is_sorted(kConstraints, std::ranges::greater{}, &Constraint::reason),
               "a node has the reason of the GPU that meets the most constraints");
 
-/// Whether `offered` is enough for the container, which costs `cost`.
+/// Whether `offered` is enough for the container. `cost` is its charge.
 bool satisfies(const GpuOffer& offered, const ContainerNeed& need, const Charge& cost) {
   if ((offered.allowed & 1U) == 0) return false;
   const bool whole = std::holds_alternative<model::WholeGpuRequest>(need.asked.device);
@@ -120,7 +122,8 @@ bool satisfies(const GpuOffer& offered, const ContainerNeed& need, const Charge&
   return offered.has_free(cost) && cost.compute.value <= offered.cap_left;
 }
 
-/// Unrolled, so that the compiler sees which functions are called.
+/// Returns the result of constraints_met(). The loop over the rows is unrolled, so that the
+/// compiler sees which functions are called.
 template <std::size_t... Row>
 std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
                          std::index_sequence<Row...> /*rows*/) {
@@ -135,7 +138,7 @@ std::size_t met_in_order(const GpuView& view, const ContainerNeed& need,
   return met;
 }
 
-/// Unrolled like met_in_order().
+/// Returns the result of meets_all(). The loop is unrolled as in met_in_order().
 template <std::size_t... Row>
 bool meets_all_rows(const GpuView& view, const ContainerNeed& need,
                     std::index_sequence<Row...> /*rows*/) {
@@ -166,8 +169,8 @@ std::size_t last_applicable(const NodeView& on) {
   return last;
 }
 
-/// Flattened: the inner loop of filter. The compiler removes assignments that a later row
-/// overwrites.
+/// All calls are inlined, because this is the inner loop of filter. The compiler then removes
+/// assignments that a later row overwrites.
 [[gnu::flatten]] bool meets_all(const GpuView& view, const ContainerNeed& need) {
   return meets_all_rows(view, need, std::make_index_sequence<kConstraints.size()>());
 }

@@ -1,7 +1,7 @@
-// The table of constraints on a GPU that is to serve a container. They are applied in order to what
-// the GPU would offer if it were empty and in any mode, and each removes something. The first one
-// under which the request is no longer possible on a node gives the reason. So the reason says what
-// would have to change.
+// The table of constraints on a GPU that is to serve a container. An offer starts as that of an
+// empty GPU in any mode. The constraints are applied to it one after another, and each removes
+// something. The first one under which the request is no longer possible on a node gives the
+// reason. So the reason says what would have to change.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,23 @@
 
 namespace snug::fit {
 
-/// A node, as the constraints on its GPUs see it. The node and the tenant must outlive it.
+/// A node and a tenant, with what the constraints use of them. Both must outlive this object.
 struct NodeView {
   const model::NodeState& node;
   const Tenant& tenant;
-  std::vector<bool> isolated;  // isolated_gpus(); empty if the request shares no GPU
-  /// The tenant's shares must be enforced, and this node does not do so.
+  /// isolated_gpus(). Also empty if the only container of the request asks for whole GPUs.
+  std::vector<bool> isolated;
+  /// Whether the tenant requires enforced shares, but the node does not enforce shares.
   bool unenforced = !node.inventory->enforces_shares && tenant.requires_enforcement();
 };
 
-/// One GPU of the node, as the constraints on it see it. The node must outlive it.
+/// One GPU of the node, with what the constraints use of it. The NodeView must outlive this object.
 struct GpuView {
   const NodeView& on;
   const model::GpuState& gpu;
-  bool isolated = false;           // a pod holds it that the tenant is isolated from
+  bool isolated = false;           // a pod that the tenant is isolated from holds the GPU
   ContainerBits takers = 0;        // the containers that accept the GPU's model
-  std::int64_t cap_left = kNoCap;  // kNoCap if the cap is on the sum of several GPUs
+  std::int64_t cap_left = kNoCap;  // kNoCap if the cap is checked for several GPUs together
 
   /// The caller sets `takers` and `cap_left`.
   GpuView(const NodeView& the_node, std::size_t position)
@@ -40,19 +41,20 @@ struct GpuView {
         gpu(the_node.node.gpus[position]),
         isolated(!the_node.isolated.empty() && the_node.isolated[position]) {}
 
-  /// A vanished GPU is known only from reservations: it may have been of any kind.
+  /// Whether the GPU has vanished. Only reservations name such a GPU, so its kind is unknown.
   [[nodiscard]] bool vanished() const { return gpu.closure == model::GpuClosure::kVanished; }
 };
 
 struct Constraint {
   model::ReasonCode reason;
-  /// Whether it can remove anything for this tenant on this node; null: always.
+  /// Whether the constraint can remove anything for this tenant on this node; null: it always can.
   bool (*applies)(const NodeView& on);
-  /// Removes what the GPU does not offer under this constraint.
+  /// Removes from `offered` what the GPU does not offer under this constraint.
   void (*restrict_to)(GpuOffer& offered, const GpuView& view);
 };
 
-/// In the order in which they are applied, which is the reverse order of their reasons.
+/// All constraints in the order in which they are applied. This is the reverse order of their
+/// reasons.
 [[nodiscard]] std::span<const Constraint> constraints();
 
 /// Whether the cap is among the first `count` constraints.
@@ -61,21 +63,21 @@ struct Constraint {
 /// What the GPU offers under the first `count` constraints. Requires `count` > 0.
 [[nodiscard]] GpuOffer allocatable(const GpuView& view, std::size_t count);
 
-/// The only container of a request, with what is computed once for it.
+/// The only container of a request, with values that are computed once for the request.
 struct ContainerNeed {
   const model::ContainerRequest& asked;
-  const mig::SliceRequirement& slice;  // what a slice must have to serve it
-  Prices& prices;                      // of the request
+  const mig::SliceRequirement& slice;  // what a slice must have to serve the container
+  Prices& prices;                      // the prices of the request
 };
 
-/// The position of the last constraint that applies to this node. A GPU that does not serve the
-/// container meets at most this many constraints.
+/// The position of the last constraint that applies to this node. It is also the largest number of
+/// constraints that a GPU can meet without serving the container.
 [[nodiscard]] std::size_t last_applicable(const NodeView& on);
 
-/// Whether the GPU meets all constraints, and so serves the container. Much faster than
+/// Whether the GPU meets all constraints, so that it serves the container. This is much faster than
 /// constraints_met().
 [[nodiscard]] bool meets_all(const GpuView& view, const ContainerNeed& need);
-/// The number of constraints, from the first one on, that the GPU meets.
+/// The number of constraints that the GPU meets before the first one that it does not meet.
 [[nodiscard]] std::size_t constraints_met(const GpuView& view, const ContainerNeed& need);
 
 }  // namespace snug::fit

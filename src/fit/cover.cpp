@@ -45,7 +45,8 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
     if (!any_mode || !alone) inits_independent_ = false;
   }
   const bool inits = book_.containers() > book_.regular_containers();
-  // A no-good counts GPUs in bytes. With more GPUs the search keeps none.
+  // A no-good stores each number of GPUs in one byte. With more bins than a byte can count, the
+  // search uses no no-goods.
   const bool few = bins_.size() <= UINT8_MAX;
   remembers_ = few && (!inits || (inits_independent_ && cap_left_ == kNoCap));
 }
@@ -97,7 +98,8 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
   if (within_bounds(0)) extend(0, 0);
 }
 
-/// False: a bound shows that this bin and those after it cannot take all that is unplaced.
+/// Returns false if a bound shows that this bin and those after it cannot take all unplaced
+/// devices.
 bool CoverSearch::within_bounds(std::size_t bin) {
   const std::int32_t* most = &max_containers_[bin * sets_];
   // Visit every subset of the containers that have unplaced devices, in ascending order.
@@ -117,9 +119,9 @@ bool CoverSearch::within_bounds(std::size_t bin) {
          unplaced_weight_.memory.value <= max_memory_[open] && least <= cap_left_;
 }
 
-/// Whether the GPU could serve one more container, and still the same init containers beside it.
-/// Then any cover with this set can be turned into one with the larger set, so the set need not be
-/// tried. With a cap this is not so: the container may cost more on this GPU than on another.
+/// Whether the GPU can serve the set with one more container, and the same init containers beside
+/// it. Then any cover with this set can be turned into one with the larger set, so the set need not
+/// be tried. False under a cap, because the container can cost more on this GPU than on another.
 bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   if (aim_ != Aim::kAny || cap_left_ != kNoCap || !inits_independent_) return false;
   for (ContainerSet rest = open_ & ~set & ~book_.whole_gpu_containers(); rest != 0;
@@ -132,8 +134,8 @@ bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   return false;
 }
 
-/// Whether the set has a container but not one with the same request that must come first. The one
-/// with more unplaced devices comes first, of equals the lower one.
+/// Whether the set has a container but lacks a twin of it that must come first. Of twins, the one
+/// with more unplaced devices comes first; among equals, the one with the lower turn.
 bool CoverSearch::breaks_symmetry(ContainerSet set) const {
   if (aim_ != Aim::kAny) return false;
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
@@ -146,8 +148,8 @@ bool CoverSearch::breaks_symmetry(ContainerSet set) const {
   return false;
 }
 
-/// All that the rest of the search depends on. For an init container this is the number of GPUs
-/// that may still become unable to serve it.
+/// Everything on which the rest of the search depends. For an init container this is the number of
+/// GPUs that it can still lose: they become unable to serve it, but enough others remain.
 CoverSearch::Nogood CoverSearch::state(std::size_t bin, std::size_t from) const {
   auto left = unplaced_;
   if (aim_ == Aim::kAny) {

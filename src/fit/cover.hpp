@@ -1,14 +1,14 @@
-// The search for the GPUs of a pod's containers: which pattern each GPU of a node serves, so that
-// every container is on as many GPUs as it asks for. Exact unless it runs out of steps. Pure.
+// Searches for the pattern that each GPU of a node serves, so that every container of a pod is on
+// as many GPUs as it asks for. The search is exact unless it runs out of steps. Pure.
 //
 // The search decides about one GPU after another. A branch ends as soon as one of these bounds
 // shows that the remaining GPUs cannot take all unplaced devices:
 //   - of any set of apps and sidecars, a GPU serves at most as many containers as its largest
 //     pattern in that set has (so a container is on at most as many GPUs as can serve it, and a GPU
 //     serves at most one of the containers that need more than half a GPU);
-//   - a GPU takes at most the compute, and the memory, of its heaviest pattern;
-//   - each init container needs enough GPUs that can serve it beside what is placed;
-//   - the compute of all containers is within the cap.
+//   - a GPU takes no more compute than its pattern with the most compute; the same for memory;
+//   - each init container needs enough GPUs that can serve it beside the placed containers;
+//   - the compute of the placed devices and the least compute of the others are within the cap.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ namespace snug::fit {
 struct Bin {
   const Patterns* patterns = nullptr;
   std::size_t gpu = 0;            // the position in NodeState::gpus
-  bool is_like_previous = false;  // it differs from the one before only in its position
+  bool is_like_previous = false;  // differs from the bin before only in its position
 };
 
 /// For each bin, the set of containers that it serves.
@@ -37,7 +37,7 @@ class CoverSearch {
   enum class Aim : std::uint8_t {
     kAny,     // one cover, whichever is found first
     kFull,    // first the covers that fill the first bins
-    kSpread,  // first the covers that put little on each bin
+    kSpread,  // first the covers that put few containers on each bin
   };
 
   /// `book` and `steps` must outlive the search. `steps` is the number of remaining steps: the
@@ -45,9 +45,10 @@ class CoverSearch {
   CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 
-  /// Calls `found` for each cover, until it returns false. Of covers that differ only in the
-  /// positions of equal GPUs it finds the first. Init containers are placed in one way for each
-  /// cover: on GPUs of apps if possible, else on GPUs of sidecars, else on other GPUs.
+  /// Calls `found` for each cover, until it returns false. For kAny it may skip covers, but not
+  /// all. Of covers that differ only in the positions of equal GPUs it finds the first. Init
+  /// containers are placed in one way for each cover: on GPUs of apps if possible, else on GPUs of
+  /// sidecars, else on other GPUs.
   void run(Aim aim, std::function<bool(const Cover&)> found);
 
   /// Whether the last run ended because `steps` were used up.
@@ -86,12 +87,12 @@ class CoverSearch {
   std::int64_t& steps_;
   std::size_t sets_;  // the number of sets of apps and sidecars
 
-  // For each bin and each set: the sum of Patterns::max_containers(), and so on, over this bin and
-  // those after it.
+  // For each bin and each set, the sum of Patterns::max_containers(), max_compute() or max_memory()
+  // over this bin and the bins after it.
   std::vector<std::int32_t> max_containers_;
   std::vector<std::int64_t> max_compute_;
   std::vector<std::int64_t> max_memory_;
-  std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // least compute of each container
+  std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // by turn: least compute on a bin
 
   Aim aim_ = Aim::kAny;
   std::function<bool(const Cover&)> found_;
@@ -102,7 +103,7 @@ class CoverSearch {
   /// Whether each init container can be placed without regard to other init containers, because
   /// they run one after another and the mode of no GPU depends on them.
   bool inits_independent_ = true;
-  bool remembers_ = true;           // whether it keeps no-goods: states that lead to no cover
+  bool remembers_ = true;           // nogoods_ is used: states that lead to no cover
   ContainerSet open_ = 0;           // the containers with unplaced devices
   std::int64_t compute_ = 0;        // compute of the placed devices
   Charge unplaced_weight_;          // Patterns::weight() of the unplaced devices

@@ -23,7 +23,7 @@ model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuReq
   if (closed != model::ReasonCode::kNone) return closed;
   if (node.inventory->enforces_shares || !tenant.requires_enforcement())
     return model::ReasonCode::kNone;
-  // A card isolates its slices itself. So a node that can have slices is judged GPU by GPU.
+  // A MIG card isolates its slices itself. So if the node has such cards, each GPU is judged later.
   const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);
   const bool refused =
       std::ranges::any_of(request.containers, [&](const model::ContainerRequest& asked) {
@@ -52,8 +52,8 @@ model::ReasonCode fit_units(const model::NodeState& node, std::string_view resou
                                                                 : model::ReasonCode::kNone;
 }
 
-/// Whether a kubelet-assigned pod may share a GPU with a pod that the tenant is isolated from. With
-/// replicas the kubelet may put several pods on any GPU of the node.
+/// Whether the kubelet could put the pod on the same GPU as a pod that the tenant is isolated from.
+/// With replicas it can put several pods on any GPU of the node.
 bool meets_others(const model::NodeState& node, const Tenant& tenant) {
   return node.inventory->replicas > 1 && tenant.rules != nullptr &&
          tenant.rules->isolates_any_namespace() &&
@@ -63,8 +63,8 @@ bool meets_others(const model::NodeState& node, const Tenant& tenant) {
          });
 }
 
-/// All resources must be available at once. So the node has the reason that lasts longest: the last
-/// one in the table of reasons.
+/// Judges a kubelet-assigned pod. All its resources must be available at once. So the node has the
+/// reason that lasts longest: the last one in the table of reasons.
 model::ReasonCode fit_kubelet(const model::NodeState& node, const model::GpuRequest& request,
                               const Tenant& tenant) {
   model::ReasonCode result = model::ReasonCode::kNone;
@@ -98,7 +98,7 @@ FitMemo::FitMemo(const model::GpuRequest& request) : request_(request), prices_(
 }
 FitMemo::~FitMemo() = default;
 
-/// containers_taking(), for a request that does not accept every model.
+/// The result of containers_taking() for a request that does not accept every model.
 ContainerBits FitMemo::containers_naming(const model::GpuInfo& gpu) {
   if (gpu.model_id == 0 && gpu.model != unnumbered_) {
     unnumbered_ = gpu.model;
@@ -109,7 +109,8 @@ ContainerBits FitMemo::containers_naming(const model::GpuInfo& gpu) {
   return *takers;
 }
 
-/// A step takes as long as comparing a model with kBytesOfStep bytes of patterns.
+/// Returns the containers that accept the model. Comparing it with kBytesOfStep bytes of patterns
+/// takes as long as one search step, and is counted as one.
 ContainerBits FitMemo::compare(std::string_view model) {
   constexpr std::size_t kBytesOfStep = 128;
   const model::ModelMatcher text(model);

@@ -20,7 +20,7 @@ namespace snug::fit {
 struct GpuOffer {
   Charge free;
   base::MebiBytes capacity;
-  ContainerBits allowed = 0;                  // the containers that the GPU may serve
+  ContainerBits allowed = 0;                  // the containers that the GPU is allowed to serve
   std::array<model::GpuMode, 4> shared_as{};  // by Isolation: the mode in which it serves a share
   bool whole = false;                         // one pod can take the whole GPU
   bool any_profile = false;  // a named MIG profile counts as available although the GPU lacks it
@@ -33,7 +33,7 @@ struct GpuOffer {
   [[nodiscard]] bool has_free(const Charge& cost) const {
     return cost.memory <= free.memory && cost.compute <= free.compute;
   }
-  /// A total order by content; GPUs with less free memory come first.
+  /// A total order by the values of all fields; GPUs with less free memory come first.
   friend auto operator<=>(const GpuOffer&, const GpuOffer&) = default;
 };
 

@@ -10,7 +10,7 @@
 namespace snug::fit {
 namespace {
 
-/// Whether the first container that only one of them has is in `a`.
+/// Whether `a` comes before `b`: `a` has the first container that is in only one of the two sets.
 bool comes_first(ContainerSet a, ContainerSet b) {
   const ContainerSet differ = a ^ b;
   return (a & differ & -differ) != 0;
@@ -80,7 +80,7 @@ model::DeviceAllocation Offers::share_take(const Patterns& patterns, std::size_t
           .compute = patterns.cost(alone).compute};
 }
 
-/// If several containers share a slice, the first one is charged for it.
+/// If several containers use one slice, the first one is charged for it.
 model::DeviceAllocation Offers::slice_take(const Patterns& patterns, std::size_t gpu,
                                            ContainerSet set, std::size_t turn) const {
   const MigFree& free = patterns.offered().mig;

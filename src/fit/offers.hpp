@@ -1,5 +1,6 @@
 // Turns covers of one node into placements. Of covers that differ only in the positions of equal
-// GPUs, it offers the one in which lower GPUs serve earlier containers.
+// GPUs, one is offered: the one in which the GPUs with lower positions serve the containers that
+// come first.
 #pragma once
 
 #include <vector>
@@ -32,7 +33,7 @@ class Offers {
   const model::NodeState& node_;
   const PatternBook& book_;
   model::PlacementList& options_;
-  Cover sets_;  // what each GPU of the node serves
+  Cover sets_;  // by GPU position: the set that the GPU serves
   std::vector<Cover> offered_;
 };
 

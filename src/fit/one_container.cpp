@@ -19,7 +19,7 @@ namespace {
 struct SliceOffer {
   MigFree free;
   std::uint16_t profile = 0;
-  std::vector<std::uint16_t> starts;  // the free ones, the least blocking one first
+  std::vector<std::uint16_t> starts;  // the available starts, the least blocking one first
 };
 
 class OneContainer {
@@ -41,8 +41,8 @@ class OneContainer {
     return false;
   }
 
-  /// For a request of one GPU. This is the common case, and filter does it for every node of the
-  /// cluster.
+  /// Finds the placements of a request for one GPU. This is the common case, and filter runs it for
+  /// every node of the cluster.
   model::ReasonCode on_one_gpu(model::PlacementList& options) {
     for (std::size_t i = 0; i < node_.gpus.size(); ++i) {
       if (!equals_previous(i) && serves(i)) offer_each(i, options);
@@ -56,7 +56,7 @@ class OneContainer {
     for (const std::vector<std::size_t>& set : subsets(node_, gpus, count())) {
       if (within_cap(set)) offer(set, options);
     }
-    // Perhaps no set that was tried is within the cap. The cheapest one is.
+    // It is possible that no set that was tried is within the cap, although the cheapest set is.
     if (options.empty()) offer(cheapest(gpus), options);
     return model::ReasonCode::kNone;
   }
@@ -68,14 +68,15 @@ class OneContainer {
     return !whole_ && serves_slices(*gpu.info);
   }
 
-  /// Whether a placement on this GPU has the same scores as one on the GPU before it. Of such GPUs
-  /// the first is offered.
+  /// Whether a placement on this GPU has the same scores as one on the GPU before it. Then only the
+  /// first GPU is offered.
   [[nodiscard]] bool equals_previous(std::size_t position) const {
     return equal_states_score_equally_ && position > 0 &&
            node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
   }
 
-  /// The cap limits the sum over all GPUs. So it limits a single GPU only if one is requested.
+  /// The cap limits the sum over all GPUs of the request. So it applies to each single GPU only if
+  /// the request is for one GPU.
   GpuView view_of(std::size_t position) {
     GpuView view(view_, position);
     if (asked_.count == 1) view.cap_left = cap_left();
@@ -97,7 +98,7 @@ class OneContainer {
     return gpus;
   }
 
-  /// Whether these are at least count() GPUs, and the cheapest count() of them are within the cap.
+  /// Whether `gpus` has at least count() GPUs, and the cheapest count() of them are within the cap.
   bool enough(const std::vector<std::size_t>& gpus) {
     return gpus.size() >= count() && (cap_left() == kNoCap || within_cap(cheapest(gpus)));
   }
@@ -112,8 +113,9 @@ class OneContainer {
     return constraints()[most_met].reason;
   }
 
-  /// The reason of the first constraint that too few GPUs meet. From the cap on, GPUs that exceed
-  /// the cap together are too few. Requires that serving() is not enough().
+  /// The reason of the first constraint that leaves too few GPUs. From the cap on, GPUs are also
+  /// too few if the cheapest count() of them exceed the cap together. Requires that
+  /// enough(serving()) is false.
   model::ReasonCode refusal_on_several_gpus() {
     std::vector<std::size_t> met(node_.gpus.size());
     for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i);
@@ -126,7 +128,8 @@ class OneContainer {
     return constraints().back().reason;
   }
 
-  /// The GPUs that meet the first `constraints` constraints.
+  /// The GPUs that meet the first `constraints` constraints. `met` is the number of constraints
+  /// that each GPU meets.
   static std::vector<std::size_t> that_meet(std::size_t constraints,
                                             const std::vector<std::size_t>& met) {
     std::vector<std::size_t> gpus;
@@ -136,7 +139,7 @@ class OneContainer {
     return gpus;
   }
 
-  /// Requires is_slice_of(gpu).
+  /// The slices of the GPU that can serve the request. Requires that is_slice_of(gpu) is true.
   SliceOffer slices_on(const model::GpuState& gpu) {
     SliceOffer offer{.free = mig_free(*node_.inventory, gpu)};
     offer.profile = offer.free.profile_for(need_.slice).value_or(0);
@@ -165,7 +168,7 @@ class OneContainer {
             .compute = price.cost.compute};
   }
 
-  /// Offers every placement on one GPU: one placement, or for a slice one for each free start.
+  /// Offers every placement on one GPU: for a slice one at each available start, else a single one.
   void offer_each(std::size_t position, model::PlacementList& options) {
     const model::GpuState& gpu = node_.gpus[position];
     if (!is_slice_of(gpu)) {
@@ -201,7 +204,8 @@ class OneContainer {
     return profile ? slice_charge(*free.table, *profile).compute.value : 0;
   }
 
-  /// The cheapest count() of these GPUs, in ascending order. Requires at least count() GPUs.
+  /// The cheapest count() of these GPUs, in ascending order; without a cap, the first count() of
+  /// them. Requires at least count() GPUs.
   std::vector<std::size_t> cheapest(std::vector<std::size_t> gpus) {
     if (cap_left() != kNoCap) {
       std::ranges::sort(gpus, {}, [&](std::size_t gpu) { return std::pair(compute_on(gpu), gpu); });
@@ -224,7 +228,7 @@ class OneContainer {
   ContainerNeed need_;
   bool whole_;
   NodeView view_;
-  bool equal_states_score_equally_;  // no NVLinks and no isolated pods tell GPUs apart
+  bool equal_states_score_equally_;  // the node has no NVLinks, and no GPU is isolated
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Requests of one container: each GPU is judged on its own, and as many GPUs as the container
-// requests must serve it.
+// Handles requests of one container: checks each GPU separately. The container needs as many
+// suitable GPUs as it requests.
 #pragma once
 
 #include "snug/fit/fit.hpp"
@@ -11,7 +11,7 @@ namespace snug::fit {
                                                   const Tenant& tenant, FitMemo& memo,
                                                   model::PlacementList& options);
 
-/// As can_fit(), for such a request.
+/// Does the same as can_fit() for such a request.
 [[nodiscard]] bool can_fit_one_container(const model::NodeState& node, const Tenant& tenant,
                                          FitMemo& memo);
 

@@ -16,8 +16,8 @@ bool wants_whole(const model::ContainerRequest& asked) {
   return std::holds_alternative<model::WholeGpuRequest>(asked.device);
 }
 
-/// Returns for each set of containers the maximum of own(pattern) over all patterns that are
-/// subsets of it; 0 if there are none. A set is a pattern if its element of `serves` is true.
+/// A pattern is a set whose element of `serves` is true. Returns for each set the maximum of own()
+/// over all patterns that are subsets of it; 0 for a set without such patterns.
 template <typename Value, typename Own>
 std::vector<Value> max_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
   std::vector<Value> most(sets);

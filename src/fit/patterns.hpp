@@ -1,6 +1,6 @@
 // Patterns, as in bin packing: the sets of a pod's containers that one GPU can serve together. They
-// are computed once for each class of GPUs, because the GPUs of a cluster are in few different
-// states. For one request. Not thread-safe.
+// are computed for one request, once for each class of GPUs, because the GPUs of a cluster are in
+// few different states. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct GpuClass {
   GpuOffer offered;          // bit b of `allowed` is the container with turn b
   base::MebiBytes weigh_at;  // the capacity for which Patterns::weight() is computed
 
-  /// A total order by content; GPUs with less free memory come first.
+  /// A total order by the values of all fields; GPUs with less free memory come first.
   friend auto operator<=>(const GpuClass&, const GpuClass&) = default;
 };
 
@@ -67,9 +67,9 @@ class Patterns {
   /// heaviest first; the empty one last.
   [[nodiscard]] std::span<const ContainerSet> fewest_first() const { return fewest_first_; }
 
-  /// Each of these three has one element for each set of regular containers. The element is the
-  /// maximum over all patterns that are subsets of this set: of the number of containers, or of the
-  /// compute or memory of weight().
+  /// Each of these three vectors has one element for each set of regular containers. It is the
+  /// maximum over all patterns that are subsets of this set: the largest number of containers, the
+  /// most compute or the most memory of weight().
   [[nodiscard]] const std::vector<std::int32_t>& max_containers() const { return max_containers_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_compute() const { return max_compute_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_memory() const { return max_memory_; }

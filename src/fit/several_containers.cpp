@@ -18,19 +18,20 @@ namespace {
 
 using Aim = CoverSearch::Aim;
 
-/// The most placements that the first search for options collects, which fills GPUs. They take
-/// little time to score, and most pods have fewer.
+/// The most placements that the first search in collect() adds. Scoring them takes little time, and
+/// most pods have fewer placements.
 constexpr std::size_t kMostOptions = 64;
-/// The most placements that the second search adds, which spreads the pod. It runs only if the
-/// first one did not find all.
+/// The most placements that the second search in collect() adds, which spreads the pod. It runs
+/// only if the first search did not find all placements.
 constexpr std::size_t kMostSpreadOptions = 32;
-/// The steps of a search under some of the constraints, which finds the reason of a refusal. Most
-/// such searches find a cover at once.
+/// The limit of steps for each search under some of the constraints, which finds the reason of a
+/// refusal. Most such searches find a cover at once.
 constexpr std::int64_t kMostReasonSteps = 1'000;
-/// The steps of each search for options. Another search has shown before that there is one.
+/// The limit of steps for each of the two searches in collect(). possible() has found a cover
+/// before.
 constexpr std::int64_t kMostOptionSteps = 1'000;
 
-/// GpuClass::weigh_at for all GPUs of the node: the largest capacity of any of them.
+/// The value of GpuClass::weigh_at for all GPUs of the node: the capacity of the largest one.
 base::MebiBytes weigh_at(const model::NodeState& node) {
   base::MebiBytes largest;
   for (const model::GpuState& gpu : node.gpus) {
@@ -71,7 +72,7 @@ class SeveralContainers {
     return {gave_up ? model::ReasonCode::kNoRoom : constraints()[refusing].reason, gave_up};
   }
 
-  /// Adds the placements among which score terms may choose, one at least. Requires that possible()
+  /// Adds the placements among which score terms choose, at least one. Requires that possible()
   /// returned true.
   void collect(model::PlacementList& options) {
     Offers offers(node_, several_.book, options);
@@ -99,9 +100,9 @@ class SeveralContainers {
   }
 
  private:
-  /// Whether there is a cover under the first `count` constraints. The order of the bins depends
-  /// only on their classes. So all nodes with GPUs of the same classes get the same answer,
-  /// whichever of them is judged first.
+  /// Whether there is a cover under the first `count` constraints. The bins are tried in an order
+  /// that depends only on their classes. So all nodes with GPUs of the same classes get the same
+  /// answer, whichever node is judged first.
   bool possible_under(std::size_t count) {
     std::vector<Bin> bins = bins_under(count);
     std::ranges::sort(bins, {},
@@ -127,7 +128,7 @@ class SeveralContainers {
     return known_->possible;
   }
 
-  /// Calls `found` for each cover until it returns false. Returns whether everything was tried.
+  /// Calls `found` for covers until it returns false. Returns whether the search tried everything.
   template <typename Found>
   bool run(Aim aim, const std::vector<Bin>& bins, std::int64_t cap_left, std::int64_t most_steps,
            Found found) {
@@ -155,7 +156,7 @@ class SeveralContainers {
     return cover;
   }
 
-  /// The GPUs that can serve any container under the first `count` constraints, by position.
+  /// The GPUs that can serve any container under the first `count` constraints, in ascending order.
   std::vector<Bin> bins_under(std::size_t count) {
     const std::int64_t before = several_.book.steps();
     std::vector<Bin> bins;
@@ -176,7 +177,8 @@ class SeveralContainers {
     return (ContainerSet{1} << several_.book.containers()) - 1;
   }
 
-  /// The containers that accept this GPU's model. A vanished GPU may have been of any model.
+  /// The containers that accept this GPU's model. For a vanished GPU, whose model is unknown, these
+  /// are all containers.
   ContainerSet takers_of(const model::GpuState& gpu) {
     if (gpu.closure == model::GpuClosure::kVanished) return everybody();
     const ContainerBits by_position = memo_.containers_taking(*gpu.info);
@@ -194,8 +196,8 @@ class SeveralContainers {
     }
   }
 
-  /// The first GPU of the node that has the same scores as this one. On a node with NVLinks it is
-  /// this one.
+  /// The first GPU of the node that has the same scores as this GPU. If the node has NVLinks, the
+  /// result is this GPU itself.
   [[nodiscard]] std::size_t first_like(std::size_t gpu) const {
     if (!node_.inventory->nvlinks.empty()) return gpu;
     std::size_t first = 0;

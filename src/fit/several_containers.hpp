@@ -1,5 +1,6 @@
-// Requests of several containers: which GPUs of a node serve which of them. src/fit/patterns.hpp
-// computes what one GPU can serve, and src/fit/cover.hpp searches for a way to serve all.
+// Handles requests of several containers: decides which GPUs of a node serve which containers.
+// src/fit/patterns.hpp computes what one GPU can serve, and src/fit/cover.hpp searches for a way to
+// serve all containers.
 #pragma once
 
 #include "snug/fit/fit.hpp"

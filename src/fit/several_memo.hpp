@@ -1,4 +1,4 @@
-// What fit() caches for a request of several containers. It is used on every node.
+// Caches what fit() has computed for a request of several containers, for use on other nodes.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ class MultiContainerCache {
   struct Question {
     std::vector<std::size_t> gpu_classes;  // the classes of the GPUs (Patterns::number()), sorted
     std::int64_t cap_left = 0;
-    bool all_constraints = false;  // false: some, to find a reason, in fewer steps
+    bool all_constraints = false;  // false: a search with fewer steps, for the reason of a refusal
     friend auto operator<=>(const Question&, const Question&) = default;
   };
   struct Known {
@@ -38,7 +38,7 @@ class MultiContainerCache {
     return &known_.emplace(std::move(question), std::move(known)).first->second;
   }
 
-  /// Empties the cache if it is large. Pointers from find() and remember() become invalid then.
+  /// Empties the cache if it is large. Then pointers from find() and remember() become invalid.
   void trim() {
     constexpr std::size_t kMany = 4'096;
     if (book.class_count() + known_.size() <= kMany) return;

@@ -40,8 +40,8 @@ struct Charge {
 };
 
 /// Returns the charge of one device of the container on a GPU with the memory `capacity`, which is
-/// positive. The charge of a slice or of kubelet units is 0 here. The result may exceed the
-/// capacity; fit() refuses such a request.
+/// positive. The result is 0 for a slice and for kubelet units. It can exceed the capacity; then
+/// fit() refuses the request.
 [[nodiscard]] Charge charge(const model::ContainerRequest& asked, base::MebiBytes capacity);
 
 /// Computes the charge of each container of a request. Caches the last charge of each container,

@@ -51,7 +51,7 @@ class FitMemo {
   [[nodiscard]] const mig::SliceRequirement& slice_need() const { return slice_need_; }
   [[nodiscard]] StartOrders& starts();
   /// The containers of an annotated pod's request that accept the GPU's model. Each model that has
-  /// a number (GpuInfo::model_id) is compared only once. Each comparison counts as steps.
+  /// a number (GpuInfo::model_id) is compared only once. Comparisons count as search steps.
   [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu) {
     return any_model_ ? ~ContainerBits{0} : containers_naming(gpu);
   }
@@ -89,16 +89,18 @@ class FitMemo {
 ///     one GPU are in the order of mig::least_blocking_starts().
 ///   - For several GPUs, different placements up to a limit.
 ///   - For a kubelet-assigned or an empty request, one placement without allocations.
-/// Returns kNone if there is a placement. Any other result is the reason why there is none: a
-/// placement would exist without the constraint that the reason names and without the constraints
-/// after it in src/fit/constraints.cpp.
+/// Returns kNone if there is a placement, else the reason why there is none. If the reason is that
+/// of a constraint in src/fit/constraints.cpp, a placement would exist without this constraint and
+/// the constraints after it.
 [[nodiscard]] model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant,
                                     FitMemo& memo, model::PlacementList& options);
 
-/// The reason for a node that a call has not evaluated because it reached kMaxFitStepsPerCall.
+/// The reason that a node gets if a call did not judge it because the call reached
+/// kMaxFitStepsPerCall.
 inline constexpr model::ReasonCode kNotJudged = model::ReasonCode::kNoRoom;
 
-/// Whether fit() would find a placement. Faster, because it computes no reason and no placements.
+/// Whether fit() would find a placement. It is faster, because it computes no reason and no
+/// placements.
 [[nodiscard]] bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo);
 
 }  // namespace snug::fit

@@ -1,5 +1,5 @@
-// The slices and the idle memory slices that a GPU in MIG mode has for new pods. All rules that
-// make a slice unavailable are in this file. Pure.
+// The slices and the idle memory slices that a GPU in MIG mode has for new pods. The rules that
+// make single slices unavailable are in src/fit/mig_free.cpp. Pure.
 #pragma once
 
 #include <compare>
@@ -26,8 +26,8 @@ struct MigFree {
   std::vector<model::MigPlacement> existing;     // existing slices, sorted; empty if `dynamic`
   mig::ProfileSet profiles = mig::kAllProfiles;  // profiles of the GPU's slices, taken or free
 
-  /// Not constexpr: g++ would initialize an GpuOffer by `rep stos`, which takes as long as
-  /// judging the GPU.
+  /// Not constexpr, because g++ would then initialize a GpuOffer by the instruction `rep stos`,
+  /// which takes as long as judging the GPU.
   MigFree() {}
   /// The GPU as if it were empty: every placement of the card's table is available.
   [[nodiscard]] static MigFree empty_card(const model::GpuInfo& gpu);
