@@ -7,7 +7,6 @@
 namespace snug::config {
 namespace {
 
-
 /// Returns the command that the error is about: the outermost command with an unknown word, or the
 /// innermost command if no word is unknown.
 const CLI::App& blamed_command(const CLI::App& app) {
