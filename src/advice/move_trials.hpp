@@ -1,6 +1,6 @@
 // Tries to move a given set of pods so that a request fits on one node. First a min-cost flow
 // assigns a node to each pod; it uses the numbers of pods that fit on each node. Then fit() places
-// the pods one after another, each on the cluster after the moves before it. The nodes that the
+// the pods one after another, each on the cluster as the earlier moves left it. The nodes that the
 // flow assigned are tried first. Not thread-safe; for one decision.
 #pragma once
 
@@ -41,9 +41,9 @@ class RepackTrials {
   struct ClusterStates;
   struct Trial;
 
-  /// The kMaxRepackNodes fullest nodes on which a pod of the class fits without any move, the
+  /// The kMaxRepackNodes fullest nodes on which a pod of this class fits without any move, the
   /// highest score first.
-  [[nodiscard]] const std::vector<Slot>& nodes_for(std::size_t kind);
+  [[nodiscard]] const std::vector<Slot>& nodes_for(std::size_t pod_class);
   [[nodiscard]] std::vector<model::HoldingPtr> request_placements(const RepackCandidate& candidate,
                                                                   const ClusterAfterMoves& cleared);
   [[nodiscard]] bool assign_nodes(Trial& trial, const ClusterAfterMoves& last);

@@ -148,7 +148,7 @@ class AnnotationReader {
     const JsonCursor cursor = json_.member(object, "uuid");
     std::string uuid = json_.nonempty_text(cursor);
     if (json_.ok() && cursor.present() && is_reserved_device_word(uuid)) {
-      json_.report_problem(cursor, "must be a uuid, and not all, none, void or a number");
+      json_.report_problem(cursor, "must be a uuid, not `all`, `none`, `void` or a number");
     }
     if (json_.ok() && cursor.present() && !is_uuid(uuid)) {
       json_.report_problem(cursor,

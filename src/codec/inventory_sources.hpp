@@ -68,8 +68,8 @@ void read_gfd_labels(const model::NodeFacts& node, const base::Limits& limits,
 /// plug-in offers each GPU as several units: the kubelet may assign any of these GPUs, because it
 /// does not know which of them Snug has assigned.
 void close_if_replicated(const model::NodeFacts& node, model::NodeInventory& inventory);
-/// Closes the node to annotated pods. For nodes for which plugin_offers_only_slices() is true: the
-/// kubelet assigns their slices, regardless of their pool.
+/// Closes a node for which plugin_offers_only_slices() is true to annotated pods: the kubelet
+/// assigns the slices of such a node, whatever the node's pool is.
 void close_as_all_slices(model::NodeInventory& inventory);
 /// Fills NodeInventory::replicas, and calls close_if_replicated() if the node has more units than
 /// GPUs. read_kubelet_units() must have been called before.

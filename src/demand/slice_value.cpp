@@ -168,7 +168,7 @@ class CardStates {
   const model::MigTable& table_;
   std::vector<model::AxisMask> cells_;
   double mean_size_ = 0;
-  std::vector<std::vector<std::size_t>> starts_;  // cells of each placement, by profile
+  std::vector<std::vector<std::size_t>> starts_;  // by profile: state_of() each of its placements
 };
 
 SliceDemand demand_for(const ShapeCounts& pods, const model::MigTableRef& table,

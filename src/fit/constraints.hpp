@@ -17,7 +17,8 @@
 
 namespace snug::fit {
 
-/// A node and a tenant, with what the constraints use of them. Both must outlive this object.
+/// A node and a tenant, and the facts about them that constraints use. Both must outlive this
+/// object.
 struct NodeView {
   const model::NodeState& node;
   const Tenant& tenant;

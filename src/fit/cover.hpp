@@ -103,7 +103,7 @@ class CoverSearch {
   /// Whether each init container can be placed without regard to other init containers, because
   /// they run one after another and the mode of no GPU depends on them.
   bool inits_independent_ = true;
-  bool remembers_ = true;           // nogoods_ is used: states that lead to no cover
+  bool remembers_ = true;           // whether failed states are kept in nogoods_
   ContainerSet open_ = 0;           // the containers with unplaced devices
   std::int64_t compute_ = 0;        // compute of the placed devices
   Charge unplaced_weight_;          // Patterns::weight() of the unplaced devices

@@ -33,7 +33,8 @@ struct CountedDevice {
 };
 
 /// Returns the charge with which a reserved device is counted on `gpu`. `asked` is the request for
-/// which it was reserved; null: unknown. On a vanished GPU no device is suspect.
+/// which it was reserved; null: unknown. On a vanished GPU, CountedDevice::suspect is always
+/// false.
 [[nodiscard]] CountedDevice count_device(const model::ReservedDevice& device,
                                          const model::ContainerRequest* asked,
                                          const model::GpuState& gpu);

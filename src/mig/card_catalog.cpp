@@ -138,7 +138,7 @@ constexpr auto kRows = std::to_array<CardRow>({
      184'320,
      &kSevenSlices,
      {{{1, 23, 23'040}, {2, 45, 46'080}, {4, 90, 92'160}, {8, 180, 184'320}}}},
-    // Memory: k8s-test-infra gb200.yaml.
+    // The memory is that in k8s-test-infra's gb200.yaml.
     {"GB200",
      190'464,
      &kSevenSlices,

@@ -31,8 +31,8 @@ std::int64_t StrandingTable::stranded(std::int64_t free, std::int64_t allocatabl
 }
 
 std::int64_t StrandingTable::unserved(std::int64_t free, std::int64_t gpu) const {
-  const std::int64_t critical =
-      free * 1000 / gpu / bin_width_;  // the bin with the critical need, 1000 * free / gpu
+  // The critical need is 1000 * free / gpu. This is its bin.
+  const std::int64_t critical = free * 1000 / gpu / bin_width_;
   if (critical >= static_cast<std::int64_t>(kBins)) return 0;
   const auto bin = static_cast<std::size_t>(critical);
   const Tail& above = suffix_sums_[bin + 1];

@@ -123,7 +123,7 @@ ReadText read_models(std::string_view value, model::ContainerRequest& request) {
     begin = end + 1;
     const bool excluded = glob.starts_with('!');
     if (excluded) glob = without_blanks(glob.substr(1));
-    // No model name begins with `!`, so a second one is a mistake.
+    // No model name begins with `!`, so a second `!` is a mistake.
     if (glob.empty() || glob.starts_with('!')) return std::unexpected(kAllowed);
     (excluded ? request.models.excluded : request.models.included).emplace_back(glob);
     if (!text.empty()) text += ',';

@@ -30,8 +30,8 @@ class LayoutChanges {
   [[nodiscard]] std::string_view awaited_by(const model::GpuRequest& request) const;
 
  private:
-  /// For each MIG profile, and for nvidia.com/gpu: the first node by name whose layout change may
-  /// bring it.
+  /// For each MIG profile, and for nvidia.com/gpu: the first node by name that may offer it after
+  /// its layout has changed.
   std::map<std::string_view, std::string_view> nodes_;
   std::set<std::string_view> open_elsewhere_;  // resources that nodes without a change offer
 };

@@ -53,7 +53,7 @@
   ROW(max_pending_pods,        100'000,     "unbound pods cached from the watch, and all pods of the embedded mode; to bind a pod that is not cached, Snug sends one more GET") \
   ROW(max_intents,             4'096,       "intents at one time; enough for 400 new intents per second with the default intentTtlMs") \
   ROW(max_nominations,         4'096,       "nominated pods for which capacity is reserved; no capacity is reserved for further nominated pods") \
-  ROW(max_tombstones,          65'536,      "uids of ended pods, remembered to discard late events, and uids of pods whose problem has been reported; events are at most seconds late") \
+  ROW(max_tombstones,          65'536,      "uids of ended pods, remembered to discard events that arrive late, by at most seconds, and uids of pods whose problem has been reported") \
   ROW(max_config_bytes,        262'144,     "bytes of a configuration, policy or YAML manifest file; JSON manifests may be larger") \
   ROW(max_manifest_bytes,      536'870'912, "bytes of one JSON manifest file of the embedded mode; 50,000 pods of 10 KiB") \
   ROW(max_policy_terms,        32,          "terms in one profile of a policy; more than there are score terms") \
@@ -105,7 +105,7 @@ inline constexpr std::size_t kMaxCachedVerdicts = 4'000'000;
 /// Steps of the search for a placement of a pod with several containers on one node (some
 /// milliseconds). If the search reaches this limit, the node is not feasible (docs/decisions/0015).
 inline constexpr std::int64_t kMaxFitSteps = 20'000;
-/// Search steps and comparisons of models on all nodes in one call (some hundred milliseconds).
+/// The most search steps and comparisons of models on all nodes in one call (a few hundred ms).
 /// Nodes that have not been evaluated when this limit is reached are not feasible in this call. The
 /// next call evaluates them, since the verdicts on the other nodes are cached
 /// (plan/verdict_cache.hpp).
@@ -172,8 +172,8 @@ inline constexpr std::int64_t kMaxEvictionWorkPerCall = 200'000;
 // Cost of one repacking advice (advice/repack.hpp), some hundred milliseconds in all. Work is
 // counted in calls of fit(). The computation of a node state counts as a few calls.
 inline constexpr std::int64_t kMaxRepackWork = 300'000;
-/// kMaxRepackMoves: pods that one advice moves. kMaxPodsForPairs: the search tries all pairs of
-/// movable pods of a node only if the node has at most this many movable pods.
+/// kMaxRepackMoves: at most this many pods are moved. kMaxPodsForPairs: the search tries all pairs
+/// of movable pods of a node only if the node has at most this many movable pods.
 inline constexpr std::size_t kMaxRepackMoves = 32;
 inline constexpr std::size_t kMaxPodsForPairs = 32;
 /// kMaxRepackSets: sets of pods to move that one step of the search tries; sets with the fewest and

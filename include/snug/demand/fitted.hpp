@@ -79,8 +79,8 @@ struct PriorPod {
   double pods = 0;             // number of such pods
 };
 
-/// 20 pods, mostly with one GPU or less. They keep the first pods that are seen from dominating the
-/// tables [sim]. No other mix has been compared.
+/// 20 pods, mostly with one GPU or less. They prevent the first pods from dominating the tables
+/// [sim]. No other mix has been compared.
 inline constexpr std::array<PriorPod, 6> kPriorPods{
     {{1, 250, 3}, {1, 500, 5}, {1, 1000, 9}, {2, 1000, 1}, {4, 1000, 1}, {8, 1000, 1}}};
 
@@ -90,8 +90,8 @@ inline constexpr std::int64_t kPriorHostDivisor = 2;
 
 /// Unit: GPUs. The prior includes demand for this many GPUs that names a model, divided equally
 /// between all models. Without it, the first pod that names a model would make this model very
-/// scarce; a trace in which a third of the pods name models lost 1.5 points of allocation in fill
-/// [sim].
+/// scarce: in a simulated filling [sim], a trace in which a third of the pods name models lost 1.5
+/// points of allocation.
 inline constexpr double kPriorNamingGpus = 50;
 
 /// The number of slices of each plain MIG profile that the prior includes. Chosen by hand.

@@ -67,7 +67,7 @@ struct MigProfileName {
 /// plug-in offers. The plug-in appends the suffix if it is configured to rename replicas.
 inline constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kSharedResourceSuffix = ".shared";
-/// The text in place of `<profile>` in a resource name; empty if it is not the name for MIG slices.
+/// The profile in the name of a resource of MIG slices; empty if `resource` is not such a name.
 [[nodiscard]] std::string_view profile_in_resource(std::string_view resource);
 /// Parses a profile name as in labels and resource names, where `1g.10gb+me` is `1g.10gb.me`.
 [[nodiscard]] std::optional<MigProfileName> parse_resource_profile(std::string_view part);

@@ -35,8 +35,9 @@
 namespace snug::http {
 
 struct ConnectionLoopOptions {
-  std::size_t max_open = 0;  // limit of open connections, with those that request threads serve
-  std::size_t backlog = 0;   // limit of connections that are accepted after the drain has begun
+  std::size_t max_open =
+      0;                    // limit of open connections, including those that request threads serve
+  std::size_t backlog = 0;  // limit of connections that are accepted after the drain has begun
   TimerDurations timers;
 };
 

@@ -141,10 +141,10 @@ base::Result<void> refuse_unsupported(const Source& source, const codec::YamlNod
        "passwords are not supported; give a token, a tokenFile or a client certificate"},
       {"password",
        "passwords are not supported; give a token, a tokenFile or a client certificate"},
-      {"as", "impersonation is not supported; give the credentials of the user itself"},
-      {"as-uid", "impersonation is not supported; give the credentials of the user itself"},
-      {"as-groups", "impersonation is not supported; give the credentials of the user itself"},
-      {"as-user-extra", "impersonation is not supported; give the credentials of the user itself"},
+      {"as", "impersonation is not supported; give the credentials of that user"},
+      {"as-uid", "impersonation is not supported; give the credentials of that user"},
+      {"as-groups", "impersonation is not supported; give the credentials of that user"},
+      {"as-user-extra", "impersonation is not supported; give the credentials of that user"},
   };
   for (const Row& row : kRefused) {
     const codec::YamlNode* node = user.find(row.key);
