@@ -92,7 +92,7 @@ class HttpReplay {
  public:
   HttpReplay(const sim::Trace& trace, const std::string& policy_file)
       : trace_(trace), expected_(simulated(trace, policy_file)), extender_(trace, policy_file) {
-    for (const sim::TraceNode& node : trace.nodes) left_.push_back(sim::host_in_identity(node));
+    for (const sim::TraceNode& node : trace.nodes) left_.push_back(sim::host_resources_of(node));
   }
 
   void run() {
@@ -118,8 +118,8 @@ class HttpReplay {
       leaving_.erase(leaving_.begin());
       model::HostResources& left =
           left_[expected_[gone].node.value_or(0)];  // only placed ones leave
-      left.cpu_milli += sim::host_in_identity(pod_of(gone)).cpu_milli;
-      left.memory_bytes += sim::host_in_identity(pod_of(gone)).memory_bytes;
+      left.cpu_milli += sim::host_resources_of(pod_of(gone)).cpu_milli;
+      left.memory_bytes += sim::host_resources_of(pod_of(gone)).memory_bytes;
       extender_.end(gone);
       living_.erase(sim::arrival_uid(gone));
       ++seen.left;
@@ -138,7 +138,7 @@ class HttpReplay {
   }
 
   void arrive(std::size_t arrival) {
-    const model::HostResources host = sim::host_in_identity(pod_of(arrival));
+    const model::HostResources host = sim::host_resources_of(pod_of(arrival));
     const std::vector<std::size_t> asked = nodes_with_room(host);
     const bool gpu = pod_of(arrival).gpus > 0;
     const PlacedAt extender = gpu ? place(arrival, asked) : pass(arrival, asked);

@@ -19,7 +19,7 @@ LIMIT = ('ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
 KEYED_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
 FIXED_ROW = "| `max_z` | 3,000 | zs; there are few |\n"
 LIMIT_ROW = KEYED_ROW + FIXED_ROW
-REASON = 'ROW(kNone, "", false, kFar, "") \\\nROW(kNoRoom, "NoRoom", true, 40, "no room")\n'
+REASON = 'ROW(kNone, "", false, kNoDistance, "") \\\nROW(kNoRoom, "NoRoom", true, 40, "no room")\n'
 BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
 CONFIG_MAP = "kind: ConfigMap\ndata:\n  policy.yaml: |\n    default: a  # the same\n"

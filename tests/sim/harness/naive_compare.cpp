@@ -165,7 +165,7 @@ void NaiveModel::check_hosts(const Observed& seen) {
   for (const auto& [uid, pod] : world_.pods()) {
     if (!pod.holds()) continue;
     Observed::Node& node = expected[pod.facts.node_name];
-    const auto [cpu, memory] = host_in_identity(pod.facts);
+    const auto [cpu, memory] = host_resources_of(pod.facts);
     node.host_cpu += cpu;
     node.host_memory += memory;
     ++node.pods;

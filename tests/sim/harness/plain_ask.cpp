@@ -131,7 +131,7 @@ PlainAsk plain_ask(const model::PodFacts& pod, const model::StringMap& annotatio
 
 PlainAsk plain_ask(const model::PodFacts& pod) { return plain_ask(pod, pod.annotations); }
 
-std::pair<std::int64_t, std::int64_t> host_in_identity(const model::PodFacts& pod) {
+std::pair<std::int64_t, std::int64_t> host_resources_of(const model::PodFacts& pod) {
   std::vector<Part> parts;
   for (std::size_t i = 0; i < pod.containers.size(); ++i) {
     const model::ContainerFacts& container = pod.containers[i];

@@ -22,7 +22,7 @@ struct PlainAsk {
 [[nodiscard]] PlainAsk plain_ask(const model::PodFacts& pod);
 
 /// CPU (thousandths) and memory (bytes) by kube-scheduler's formula, which is the same as for GPUs.
-[[nodiscard]] std::pair<std::int64_t, std::int64_t> host_in_identity(const model::PodFacts& pod);
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> host_resources_of(const model::PodFacts& pod);
 
 /// Whether pod `a` comes before pod `b` in rank.
 [[nodiscard]] bool comes_before(const model::PodFacts& a, const model::PodFacts& b);
