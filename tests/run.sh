@@ -158,15 +158,18 @@ run_ctest() {
 
 # sanitized PRESET FLAGS PROGRAM…: builds these test programs with a sanitizer and runs their tests.
 sanitized() {
-  local preset=$1 flags=$2 code=0
+  local preset=$1 flags=$2 code=0 programs
   shift 2
+  # CMake forgets its settings if a folder was configured for another compiler.
+  grep -qs 'CMAKE_CXX_COMPILER:.*clang++-19' "$FOLDER/$preset/CMakeCache.txt" || rm -rf "${FOLDER:?}/$preset"
   quietly "$LOGS/$preset-configure.log" cmake --preset "$preset" -B "$FOLDER/$preset" -D "SNUG_SANITIZE=$flags" &&
     quietly "$LOGS/$preset-build.log" timeout -k 10 2400 \
       nice cmake --build "$FOLDER/$preset" -j "$JOBS" --target "$@" || return 1
   say "  running $*"
+  programs=$(IFS='|'; echo "$*")
   rm -f "$LOGS/$preset.xml"
   QUIETLY_TAIL=200 quietly "$LOGS/$preset.log" timeout -k 10 2400 nice ctest --test-dir "$FOLDER/$preset" \
-    -j "$JOBS" -E '_NOT_BUILT$' --timeout 900 --output-on-failure --output-junit "$LOGS/$preset.xml" || code=$?
+    -j "$JOBS" -L "^($programs)\$" --output-on-failure --output-junit "$LOGS/$preset.xml" || code=$?
   count_junit "$preset" "$code" "$LOGS/$preset.xml"
 }
 
@@ -187,12 +190,13 @@ run_clang_tidy() {
 }
 
 # background NAME PROGRAM…: starts it as a process group, and sets $started to the group. Its output
-# goes to NAME.log; its exit code is written to NAME.code, atomically.
+# goes to NAME.log; its exit code is written to NAME.code, atomically. The group's leader outlives a
+# SIGTERM, so that it can be waited for while PROGRAM cleans up.
 background() {
   local name=$1
   shift
   rm -f "$LOGS/$name.code"
-  setsid bash -c 'name=$1; shift; "$@" >"$name.log" 2>&1 </dev/null
+  setsid bash -c 'trap : TERM; name=$1; shift; "$@" >"$name.log" 2>&1 </dev/null
     echo $? >"$name.new" && mv "$name.new" "$name.code"' - "$LOGS/$name" "$@" &
   started=$!
 }
@@ -221,7 +225,7 @@ run_demo() {
 
 run_programs() {
   built snug-extender && built snugctl || return
-  SNUG_PROGRAMS=$BUILD run_summarized programs 1200 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
+  SNUG_PROGRAMS=$BUILD QUIETLY_TAIL=200 run_summarized programs 1200 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
 }
 
 # Starts the end-to-end tests, unless run_e2e will find that they cannot run.
@@ -231,7 +235,7 @@ start_e2e() {
   ((code == 0 || code == 3)) && [[ -e $BUILD/snug-extender ]] || return 0
   [[ ${CI:-} != true ]] || options=(--require)
   say "e2e: the end-to-end tests start in the background."
-  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" timeout -k 10 2400 \
+  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" timeout --foreground -k 60 2400 \
     "$PYTHON" tests/e2e/run.py "${options[@]}"
   e2e=$started
 }

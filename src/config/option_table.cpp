@@ -239,7 +239,7 @@ base::Result<void> check_durations(const Options& options) {
     return base::fail(
         base::ErrorCode::kInvalid,
         "watchSilenceS must be above twice watchTimeoutS: a watch without events may send its "
-        "first byte when it ends");
+        "first byte only when it ends");
   }
   return {};
 }
@@ -267,7 +267,7 @@ base::Result<void> check_consistency(const Options& options) {
   if (!options.kubeconfig.empty() && !options.cluster.empty()) {
     return base::fail(
         base::ErrorCode::kInvalid,
-        "kubeconfig and cluster exclude each other: the objects come from an API server or "
+        "kubeconfig and cluster cannot both be set: the objects come from an API server or "
         "from files; give one of the two");
   }
   if (options.tls_cert.empty() != options.tls_key.empty()) {

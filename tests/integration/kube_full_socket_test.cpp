@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -18,6 +19,8 @@ enum class Fault {
   kNone,
   kFull,      // one call fails with EAGAIN
   kHalfFull,  // one call sends half of its bytes, and the next one fails with EAGAIN
+  kHeadOnly,  // one call fails with EAGAIN, the next one sends 20 bytes, later ones fail with EPIPE
+  kStart,     // one call sends 20 bytes, later ones fail with EPIPE
   kClosed,    // each call fails with EPIPE
 };
 thread_local Fault fault = Fault::kNone;
@@ -39,6 +42,14 @@ extern "C" ssize_t send(int socket, const void* data, size_t size, int flags) {
     case Fault::kHalfFull:
       fault = Fault::kFull;
       size /= 2;
+      break;
+    case Fault::kHeadOnly:
+      fault = Fault::kStart;
+      errno = EAGAIN;
+      return -1;
+    case Fault::kStart:
+      fault = Fault::kClosed;
+      size = std::min<size_t>(size, 20);
       break;
     case Fault::kClosed:
       errno = EPIPE;
@@ -123,14 +134,17 @@ TEST_P(KubeFullSocketTest, AQueuedPostIsAnswered) {
   }
 }
 
-TEST_P(KubeFullSocketTest, APostOfWhichNoByteWasSentCannotBeBound) {
-  RawPeer peer({[&](Session& session) { answer(session); }}, certificate());
-  kube::KubeApi api(endpoint(peer), bench.options, bench.context());
-  ASSERT_TRUE(api.bind(binding()));
-  fault = Fault::kClosed;
-  const auto bound = api.bind(binding());
-  ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable) << bound.error().message;
+TEST_P(KubeFullSocketTest, APostOfWhichNoByteOfTheBodyWasSentIsNotExecuted) {
+  for (const Fault kind : {Fault::kClosed, Fault::kHeadOnly}) {
+    RawPeer peer({[&](Session& session) { answer(session); }}, certificate());
+    kube::KubeApi api(endpoint(peer), bench.options, bench.context());
+    ASSERT_TRUE(api.bind(binding()));
+    fault = kind;
+    const auto bound = api.bind(binding());
+    fault = Fault::kNone;
+    ASSERT_FALSE(bound);
+    EXPECT_EQ(bound.error().code, base::ErrorCode::kUnavailable) << bound.error().message;
+  }
 }
 
 }  // namespace

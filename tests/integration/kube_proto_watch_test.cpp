@@ -145,7 +145,7 @@ TEST_F(KubeProtoWatchTest, ARefusalInProtobufIsASentenceAndSaysWhetherToListAfre
   refuse(504, "Timeout: Too large resource version: 9, current: 5");
   refuse(503, "resting");
   start();
-  EXPECT_TRUE(bench.log.wait_for("the API server answered 403: pods is forbidden; again"));
+  EXPECT_TRUE(bench.log.wait_for("the API server answered 403: pods is forbidden; retrying in"));
   EXPECT_TRUE(bench.log.wait_for("answered 504: Timeout: Too large resource version"));
   ASSERT_TRUE(bench.metrics.wait_restart("pods busy"));
   EXPECT_EQ(server.seen("list pods").size(), 3U);

@@ -34,10 +34,11 @@ def summary(passed, failed, skipped):
     return 0 if passed + failed > 0 and failed == 0 else 1
 
 
-def run_file(module, tests):
+def run_file(module, tests, but):
     """(passed, failed, skipped) and the output of a process that runs the tests of one file."""
-    done = subprocess.run([sys.executable, __file__, f"{module}."], check=False, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    command = [sys.executable, __file__, "--file", module] + ([] if but is None else ["--but", but])
+    done = subprocess.run(command, check=False, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = SUMMARY.findall(done.stdout)
     counts = tuple(map(int, lines[-1])) if lines else (0, 0, 0)
     if sum(counts) != tests or (done.returncode != 0) != (counts[1] > 0):
@@ -45,18 +46,22 @@ def run_file(module, tests):
     return counts, done.stdout
 
 
-def run_files(found, jobs):
-    """Each file of tests in a process of its own."""
+def run_files(found, options):
+    """Each file of tests in a process of its own. The outputs of files with a failure come last."""
     files = {}
     for test in found:
         module = type(test).__module__
         files[module] = files.get(module, 0) + 1
-    totals = (0, 0, 0)
-    with ThreadPoolExecutor(jobs) as pool:
-        for done in as_completed(pool.submit(run_file, *item) for item in files.items()):
+    totals, failed = (0, 0, 0), []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for done in as_completed(pool.submit(run_file, *item, options.but) for item in files.items()):
             counts, output = done.result()
-            print(output, flush=True)
+            if counts[1] == 0:
+                print(output, flush=True)
+            else:
+                failed.append(output)
             totals = tuple(map(sum, zip(totals, counts)))
+    print("\n".join(failed))
     return summary(*totals)
 
 
@@ -65,12 +70,14 @@ def main():
     parser.add_argument("only", nargs="?", default="", metavar="TEXT")
     parser.add_argument("--but", metavar="TEXT")
     parser.add_argument("--jobs", type=int, default=1, metavar="N")
+    parser.add_argument("--file", metavar="MODULE", help="only the tests of this file")
     options = parser.parse_args()
     sys.path.insert(0, str(HERE))
     found = [test for test in tests_of(unittest.defaultTestLoader.discover(str(HERE), "*_test.py"))
-             if options.only in test.id() and (options.but is None or options.but not in test.id())]
+             if options.only in test.id() and (options.but is None or options.but not in test.id())
+             and options.file in (None, type(test).__module__)]
     if options.jobs > 1 and not options.only:
-        return run_files(found, options.jobs)
+        return run_files(found, options)
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(unittest.TestSuite(found))
     bad = {getattr(test, "test_case", test) for test, _ in result.failures + result.errors}
     return summary(result.testsRun - len(bad), len(bad), len(found) - result.testsRun)

@@ -137,6 +137,14 @@ def fit_and_score_at_home(tree):
                     yield Finding(path, line, f"'{match.group(0)}' ({what}) may stand only in {places}")
 
 
+def naive_model_is_independent(tree):
+    """The naive model of the tests includes plain data and MIG's tables, none of the code that it checks."""
+    for path in tree.cpp("tests/oracle"):
+        for line, name, _ in includes(tree.text(path)):
+            if name.startswith("snug/") and not re.match(r"snug/(?:base|model|mig)/", name):
+                yield Finding(path, line, f"the naive model may include only base, model and mig, not {name}")
+
+
 def library_doors(tree):
     """Each library with sharp edges is behind the door that the decisions name."""
     any_of = r"(?:src|include/snug)/"

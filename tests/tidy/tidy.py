@@ -24,6 +24,7 @@ CHECKS = {check.__name__: check for check in (
     layers.include_direction,
     layers.pure_layers,
     layers.fit_and_score_at_home,
+    layers.naive_model_is_independent,
     layers.library_doors,
     layers.cmake_order,
     layers.extender_without_tools,

@@ -69,7 +69,7 @@
   ROW(settle_interval_ms,      1'000,       "milliseconds between two rounds of GETs for binds whose outcome is unknown; such binds are rare") \
   ROW(lease_retry_ms,          2'000,       "milliseconds between two renewals of the Lease, and between two attempts to acquire it, as in client-go") \
   ROW(clock_skew_ms,           500,         "milliseconds by which two machines may measure the same Lease or time-out differently; clocks slewed by NTP diverge by up to 300 ms over the largest leaseDurationMs") \
-  ROW(wake_interval_ms,  1'000,       "milliseconds between two wake-ups of waiting pods; kube-scheduler backs off for at least as long") \
+  ROW(wake_interval_ms,        1'000,       "milliseconds between two wake-ups of waiting pods; kube-scheduler backs off for at least as long") \
   ROW(max_queued_events,       1'024,       "Kubernetes events queued to be written, and events remembered for event_repeat_ms; further events are dropped and counted") \
   ROW(event_repeat_ms,         300'000,     "milliseconds in which an identical Kubernetes event is not written again; an API server keeps events for an hour") \
   ROW(credentials_reread_ms,   50'000,      "milliseconds between two reads of token and certificate files, as in client-go; after a 401 reply they are read at once")

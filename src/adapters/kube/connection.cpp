@@ -264,9 +264,10 @@ int ApiConnection::Curl::on_close(void* self, curl_socket_t socket) {
   return ::close(socket);
 }
 
-/// If the socket's send buffer is full, libcurl queues the rest of the request. It counts the
-/// queued bytes in CURLINFO_SIZE_UPLOAD_T, which each attempt resets to 0, and not in
-/// CURLINFO_REQUEST_SIZE.
+/// If the socket's send buffer is full, libcurl queues the rest of the request. It counts queued
+/// bytes of the body in CURLINFO_SIZE_UPLOAD_T, which each attempt resets to 0, and not in
+/// CURLINFO_REQUEST_SIZE. It counts queued bytes of the head nowhere, but the server cannot execute
+/// a request without the last byte of its body.
 void ApiConnection::Curl::note_queued_bytes() {
   if (exchange_ == nullptr || !exchange_->size_before) return;  // no attempt was made
   curl_off_t uploaded = 0;

@@ -63,7 +63,7 @@ TEST(ChartTest, HasALineAndANameForEachPolicy) {
   EXPECT_NE(svg.find(">best-fit</text>"), std::string::npos);
   EXPECT_NE(svg.find(">spread</text>"), std::string::npos);
   EXPECT_NE(svg.find(">2 nodes, 8 GPUs, 30 arrivals, seed 42</text>"), std::string::npos);
-  EXPECT_NE(svg.find("ask for (% of the cluster's GPUs)"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("requested (% of the cluster's GPUs)"), std::string::npos) << svg;
   for (const char* tick : {">0</text>", ">100</text>", ">130</text>"}) {
     EXPECT_NE(svg.find(tick), std::string::npos) << tick;
   }
