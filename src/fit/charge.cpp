@@ -39,6 +39,7 @@ Prices::Prices(const model::GpuRequest& request) {
 }
 
 Prices::Known Prices::price(const model::ContainerRequest& asked, base::MebiBytes capacity) {
+  if (capacity.value <= 0) return {.asked = &asked, .capacity = capacity, .price = {}};
   const Charge cost = charge(asked, capacity);
   return {.asked = &asked,
           .capacity = capacity,

@@ -54,8 +54,8 @@ class Prices {
   };
 
   explicit Prices(const model::GpuRequest& request);
-  /// `container` is a position in GpuRequest::containers. `capacity` is the GPU's memory and is
-  /// positive.
+  /// `container` is a position in GpuRequest::containers. `capacity` is the GPU's memory;
+  /// everything costs nothing on a GPU without memory.
   [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity) {
     Known& known = known_[container];
     if (known.capacity != capacity) known = price(*known.asked, capacity);
