@@ -72,7 +72,8 @@ TEST(ReasonTest, TheNearestNodeWaitsForPodsThenForItsOperatorThenForAnotherReque
       [](model::ReasonCode code) { return model::reason_row(code).distance; }));
   std::set<std::uint16_t> distances;
   for (const model::ReasonRow& row : model::all_reasons()) {
-    EXPECT_TRUE(row.distance == model::kNoDistance || distances.insert(row.distance).second) << row.code;
+    EXPECT_TRUE(row.distance == model::kNoDistance || distances.insert(row.distance).second)
+        << row.code;
     EXPECT_TRUE(row.distance < model::kNoDistance || !row.resolvable) << row.code;
   }
 }
