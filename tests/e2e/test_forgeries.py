@@ -112,7 +112,7 @@ class ForgeriesTest(Scenario):
         self.extender.start()
         gpu = self.ledger_gpu("n1", index)
         self.assertEqual((gpu["usedMemoryMiB"], gpu["usedComputeMilli"]), (20480, 500))
-        self.assertIn("disagrees", gpu["closed"])
+        self.assertIn("contradicts", gpu["closed"])
         wait_until("it is reported", lambda: self.extender.metric(PROBLEMS) > 0)
         self.place(share("elsewhere", "0.25"))
         self.assertEqual(self.device("elsewhere")["index"], 1 - index)
