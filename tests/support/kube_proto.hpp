@@ -121,7 +121,8 @@ inline std::int64_t seconds_of(const std::string& time) {
   int minute = 0;
   int second = 0;
   std::sscanf(time.c_str(), "%d-%u-%uT%d:%d:%dZ", &year, &month, &day, &hour, &minute, &second);
-  const std::chrono::sys_days date = std::chrono::year{year} / month / day;
+  const std::chrono::sys_days date =
+      std::chrono::year{year} / std::chrono::month{month} / std::chrono::day{day};
   return std::int64_t{date.time_since_epoch().count()} * 86'400 + hour * 3'600 + minute * 60 +
          second;
 }
