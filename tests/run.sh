@@ -20,7 +20,7 @@ JOBS=${SNUG_JOBS:-2}
 FOLDER=${SNUG_BUILD:-$PWD/build}
 LOGS=$FOLDER/logs
 RESULTS=$LOGS/results.tsv # step, passed, failed, skipped
-BUILD=$FOLDER/check # preset dev with unity builds, which compile in half of the time
+BUILD=$FOLDER/check # preset dev with unity builds, which compile faster
 # Debian's Python, which has the packages that setup.sh installs, whatever else comes first in PATH.
 PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
