@@ -161,11 +161,11 @@ struct Shape {
 };
 
 std::vector<double> bind_many(kube::KubeApi& api, int binds) {
-  const service::Binding binding{"default",
-                                 "train-5f6d8c9b7-x2x9k",
-                                 "6d7d3a4e-5f5b-4a6f-9f3d-9a1f4f5f2b11",
-                                 "gpu-node-017",
-                                 {{"snug.dev/reservation", std::string(400, 'r')}}};
+  const model::Binding binding{"default",
+                               "train-5f6d8c9b7-x2x9k",
+                               "6d7d3a4e-5f5b-4a6f-9f3d-9a1f4f5f2b11",
+                               "gpu-node-017",
+                               {{"snug.dev/reservation", std::string(400, 'r')}}};
   std::vector<double> micros;
   micros.reserve(static_cast<std::size_t>(binds));
   for (int i = 0; i < binds; ++i) {

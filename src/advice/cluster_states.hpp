@@ -1,6 +1,6 @@
-// The state of the cluster for repacking: the nodes with the intents of other pods counted as
-// taken, the movable pods with their requests, and the cluster after a sequence of moves. Counts
-// the work of the search. Not thread-safe; for one decision.
+// The cluster as the search for repacking advice sees it: the nodes, with the intents of other pods
+// counted as taken; the movable pods, with their requests; and the cluster after a sequence of
+// moves. Also counts the work of the search. Not thread-safe. Each search has its own objects.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +66,8 @@ class RepackCluster {
   /// A pod of the class as an incoming pod. Its score profiles and sharing rules are those of
   /// RepackInput::incoming.
   [[nodiscard]] plan::IncomingPod as_incoming(const PodClass& kind) const;
-  /// The tenant of a pod that moves, without the cap of its namespace, because the pod itself still
-  /// counts towards this cap.
+  /// The tenant of a pod that moves. It has no cap: the usage of its namespace still includes the
+  /// pod, so a cap would count the pod twice.
   [[nodiscard]] fit::Tenant mover_tenant(const plan::IncomingPod& mover) const;
 
   /// Calls fit() and counts its work.

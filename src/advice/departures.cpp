@@ -112,23 +112,23 @@ bool DepartureSearch::fits(const DepartureSet& departed) {
   return found->second;
 }
 
-/// A necessary condition that is cheap to check: if the departure of all movable pods on these GPUs
-/// is not sufficient, the departure of some of them is not sufficient either.
+/// Whether the request fits after all movable pods on `gpus` have left. If it does not, the
+/// departure of only some of these pods is not sufficient either.
 bool DepartureSearch::fits_without_all_on(const Gpus& gpus) {
   DepartureSet departed(movable_pods_.size());
   for (std::size_t i = 0; i < departed.size(); ++i) departed[i] = intersect(gpus_[i], gpus);
   return fits(departed);
 }
 
-/// Whether the set, which contains `mover`, does not contain the identical pod before `mover`. Such
-/// a set need not be tried, because an equivalent set contains that pod instead.
+/// Whether `set`, which contains `mover`, lacks the identical pod that precedes `mover`. Such a set
+/// is skipped, because an equivalent set has that pod in place of `mover`.
 bool DepartureSearch::is_redundant_twin(std::size_t mover, const DepartureSet& set) const {
   const std::optional<std::size_t> twin = earlier_twin_[mover];
   return twin && !set[*twin];
 }
 
-/// A necessary condition that is cheap to check: the departure of `pods` pods frees at most the
-/// GPUs that these pods use, so the request for the remaining GPUs must fit without any departure.
+/// A cheap check of whether the departure of `pods` pods can be sufficient. These pods free at most
+/// the GPUs that they use, so the request's other GPUs must be available without any departure.
 bool DepartureSearch::could_suffice(std::int64_t pods) {
   const model::GpuRequest& request = query_.incoming.request;
   if (request.containers.size() > 1 || request.is_kubelet_assigned()) return true;

@@ -18,8 +18,9 @@ using DepartureSet = std::vector<bool>;
 
 class DepartureSearch {
  public:
-  /// The arguments must outlive this object. On a node with nominated pods, the unused part of the
-  /// cap is computed from the present namespace usage, and the one in query.tenant is ignored.
+  /// The arguments must outlive this object. If pods are nominated to the node, query.tenant is
+  /// ignored, and the amount that the cap of the namespace still allows is computed from the
+  /// current namespace usage.
   DepartureSearch(RepackCluster& cluster, Slot slot, const plan::FitQuery& query);
 
   /// The movable pods of the node, in the order of the elements of a DepartureSet.
@@ -38,9 +39,9 @@ class DepartureSearch {
   /// pod alone is not. Of equivalent pairs only one is returned. Empty if the node has more than
   /// kMaxPodsForPairs movable pods. Requires that singles() was called.
   [[nodiscard]] std::vector<DepartureSet> pairs();
-  /// Minimal sets whose departure is sufficient. For each GPU there are at most two sets, which
-  /// contain pods of that GPU rather than pods of other GPUs. All sets are subsets of `preferred`
-  /// if the departure of `preferred` is sufficient.
+  /// Minimal sets of pods whose departure is sufficient. Finds at most two sets for each GPU; both
+  /// prefer pods of that GPU to pods of other GPUs. If the departure of `preferred` is sufficient,
+  /// all sets are subsets of `preferred`.
   [[nodiscard]] std::vector<DepartureSet> larger_sets(const DepartureSet& preferred);
 
  private:

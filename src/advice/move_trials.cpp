@@ -46,9 +46,10 @@ std::shared_ptr<model::Holding> moved_to(const model::Holding& pod,
   return moved;
 }
 
-/// Returns a copy of `request` in which a share has the mode of the share that `other` has on the
-/// same GPU. (The request is placed after all moves, when the GPU already has a mode.) Containers
-/// that request a mode are unchanged. Null if no mode differs.
+/// Returns a copy of `request` whose sharing modes match those of `other`: where both have a share
+/// of the same GPU, the copy has the mode of `other`, because the request is placed last and the
+/// GPU then already has that mode. Containers that request a mode are unchanged. Returns null if no
+/// mode changes.
 model::HoldingPtr adopting_modes_of(const model::Holding& request, const model::Holding& other) {
   if (request.reservation.node != other.reservation.node) return nullptr;
   std::shared_ptr<model::Holding> adapted;
@@ -81,10 +82,10 @@ bool same_place(const model::Reservation& a, const model::Reservation& b) {
   return a.node == b.node && a.containers == b.containers;
 }
 
-/// Solves the flow. Returns the edges, in which `capacity` is now the number of pods on the edge;
-/// nullopt: there is no solution. The first attempt respects bin_capacity, which is the largest
-/// number of pods of any one class that the node can take. A node whose GPUs differ can take more
-/// pods if they are of different classes, so the second attempt ignores bin_capacity.
+/// Solves the flow. Returns its edges, with `capacity` set to the number of pods on the edge;
+/// nullopt: there is no solution. bin_capacity is the largest number of pods of any one class that
+/// the node can take. A node whose GPUs differ can take more pods if they are of different classes,
+/// so if there is no solution, a second attempt ignores bin_capacity.
 std::optional<std::vector<FlowEdge>> flow_of(FlowProblem problem) {
   auto flow = min_cost_flow(problem);
   if (!flow) {
@@ -131,8 +132,8 @@ std::optional<RepackPlan> RepackTrials::run(const RepackCandidate& candidate) {
                 .moves = {}};
     ClusterStates states{ClusterAfterMoves(cluster_), cleared, request};
     states.final_state.add_pod(candidate.target, request);
-    // One or two pods are placed even if there is no flow, because the counts in the flow ignore
-    // that an empty GPU can be shared in another mode.
+    // One or two pods are tried even if the flow has no solution: the flow may count too few pods
+    // for a node, because it ignores that an empty GPU can be shared in another mode.
     const bool possible = assign_nodes(trial, states.final_state);
     if (!possible && candidate.departing.size() > kMaxAnyOrder) continue;
     if (place_remaining(trial, states)) return std::move(trial.found);
@@ -192,7 +193,7 @@ const std::vector<Slot>& RepackTrials::nodes_for(std::size_t kind) {
   return known->second;
 }
 
-/// The number of pods of the class that fit on the node together, at most `most`.
+/// Counts how many pods of the class fit on the node together. Stops counting at `most`.
 int RepackTrials::capacity_for(std::size_t kind, model::NodeStatePtr state, int most) {
   PodClass& mover = cluster_.pod_class(kind);
   const plan::IncomingPod incoming = cluster_.as_incoming(mover);
@@ -224,7 +225,7 @@ bool RepackTrials::assign_nodes(Trial& trial, const ClusterAfterMoves& last) {
     std::vector<Slot> nodes;
     for (const auto& [slot, state] : last.changed()) nodes.push_back(slot);
     const std::size_t own = nodes.size();
-    // As many further nodes as there are departing pods are sufficient, because each takes one.
+    // At most one further node is needed for each departing pod.
     for (const Slot slot : nodes_for(kind)) {
       if (nodes.size() == own + trial.placed.size()) break;
       if (std::ranges::find(nodes, slot) == nodes.end()) nodes.push_back(slot);
@@ -330,8 +331,8 @@ bool RepackTrials::place_on(Trial& trial, std::size_t number, const ClusterState
   return false;
 }
 
-/// Returns a copy of the node in which fit() does not treat the GPUs of departing pods and of the
-/// request as identical to other GPUs, because they will differ after the moves.
+/// Returns a copy of the node in which fit() treats the GPUs of departing pods and of the request
+/// as different from all other GPUs, because they will differ after the moves.
 model::NodeStatePtr RepackTrials::with_distinct_gpus_on(const RepackCandidate& candidate,
                                                         const model::NodeState& node,
                                                         const model::Holding* request) {

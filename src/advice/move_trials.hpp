@@ -1,7 +1,7 @@
 // Tries to move a given set of pods so that a request fits on one node. First a min-cost flow
-// assigns a node to each pod; it uses the numbers of pods that fit on each node. Then fit() places
-// the pods one after another, each on the cluster as the earlier moves left it. The nodes that the
-// flow assigned are tried first. Not thread-safe; for one decision.
+// assigns a node to each pod, by the number of pods that each node can take. Then fit() places the
+// pods one after another, and each placement takes the earlier moves into account. The nodes that
+// the flow assigned are tried first. Not thread-safe. Each search has its own object.
 #pragma once
 
 #include <cstddef>

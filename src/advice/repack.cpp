@@ -22,18 +22,18 @@
 namespace snug::advice {
 namespace {
 
-/// For each step of the search: the percentage of kMaxRepackWork at which it ends, so that a costly
-/// step leaves work for the steps after it. A step that finds sets of pods to move is followed by a
-/// trial, which places these pods on other GPUs.
+/// The steps of the search. Each value is the percentage of kMaxRepackWork at which the step ends,
+/// so that a costly step cannot use up the work limit of the later steps. A step that finds sets of
+/// pods to move is followed by a trial, which places these pods on other GPUs.
 struct WorkShares {
   static constexpr std::int64_t kFindTargets = 20;  // finds the nodes on which moves can help
   static constexpr std::int64_t kFindSingles = 35;  // finds single pods to move
   static constexpr std::int64_t kOneTrial = 45;
   static constexpr std::int64_t kFindPairs = 55;  // finds pairs of pods on one node
   static constexpr std::int64_t kPairTrial = 62;
-  static constexpr std::int64_t kChain = 68;  // finds pairs: one pod makes room for the other
+  static constexpr std::int64_t kChain = 68;  // finds pairs in which one pod must move first
   static constexpr std::int64_t kChainTrial = 72;
-  static constexpr std::int64_t kFindLarger = 86;  // finds larger sets of pods on one node
+  static constexpr std::int64_t kFindLarger = 86;  // finds sets of three and more pods on one node
   static constexpr std::int64_t kAll = 100;
 };
 
@@ -68,8 +68,8 @@ class RepackSearch {
     std::vector<DepartureSet> sufficient_alone;  // single pods whose departure is sufficient
   };
   using Candidates = std::vector<RepackCandidate>;
-  /// A node on which no move helps, and the reason. The smallest value of this type is the node
-  /// that is nearest to being feasible.
+  /// A node on which no move helps, and the reason. Of two values, the smaller one has the node
+  /// that is nearer to being feasible.
   struct Nearest {
     std::size_t distance = 0;  // ReasonRow::distance of `code`
     std::size_t rank = 0;      // the position of the node in by_name()
@@ -101,8 +101,8 @@ class RepackSearch {
   void find_targets() {
     const plan::FitQuery query{input_.incoming, tenant_, memo_};
     model::PlacementList options;
-    // The emptiest nodes come first, because the fewest pods must leave them and the search may
-    // reach its limit.
+    // The emptiest nodes come first, because fewer pods need to leave them. The search may reach
+    // its limit before it comes to the other nodes.
     for (const Slot slot : std::views::reverse(cluster_.fullest_first())) {
       const model::ReasonCode now =
           cluster_.counted_fit(*cluster_.state(slot), tenant_, memo_, options);
@@ -192,8 +192,8 @@ class RepackSearch {
     return try_candidates(std::move(candidates), WorkShares::kPairTrial);
   }
 
-  /// Tries pairs of pods in which the departure of one pod is sufficient, but this pod fits nowhere
-  /// else until the other pod, which can be on any node, has moved.
+  /// Tries pairs of pods of this kind: the departure of one pod is sufficient, but this pod fits
+  /// nowhere else until the other pod has moved. The other pod can be on any node.
   std::optional<RepackPlan> move_chain() {
     Candidates candidates;
     std::map<std::size_t, std::vector<MovablePod>> freeing_pods;  // pods_freeing_for() by pod class
@@ -271,7 +271,7 @@ class RepackSearch {
   fit::Tenant tenant_;
   RepackTrials trials_;
   std::vector<Target> targets_;     // the emptiest node first
-  std::optional<Nearest> nearest_;  // of the nodes on which no move helps, the nearest
+  std::optional<Nearest> nearest_;  // the nearest of the nodes on which no move helps
   bool budget_exhausted_ = false;   // the search ended before all candidates were tried
 };
 

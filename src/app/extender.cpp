@@ -156,13 +156,13 @@ void Extender::open_election() {
   const leader::ElectionSettings election =
       leader::election_settings(identity_, options_.api_timeout, options_.limits);
   const std::string pod = environment("POD_NAME");
-  const service::Notice about = pod.empty()
-                                    ? service::Notice{.name_space = options_.lease.name_space,
-                                                      .pod = options_.lease.name,
-                                                      .lease = true}
-                                    : service::Notice{.name_space = environment("POD_NAMESPACE"),
-                                                      .pod = pod,
-                                                      .uid = environment("POD_UID")};
+  const model::Notice about = pod.empty()
+                                  ? model::Notice{.name_space = options_.lease.name_space,
+                                                  .pod = options_.lease.name,
+                                                  .lease = true}
+                                  : model::Notice{.name_space = environment("POD_NAMESPACE"),
+                                                  .pod = pod,
+                                                  .uid = environment("POD_UID")};
   ServiceCore& core = *parts_->core;
   parts_->elector = std::make_unique<service::LeaderElector>(
       service::ElectorParts{*parts_->lease, parts_->scheduler_lease.get(), core.readiness,

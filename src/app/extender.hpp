@@ -37,7 +37,8 @@ class Extender {
   void open_election();
   void start_election();
   [[nodiscard]] std::string election_log_line() const;
-  /// Starts the ClusterSource if the time Parts::source_starts has come. Starts it only once.
+  /// Called repeatedly. Starts the ClusterSource once the time Parts::source_starts has come; does
+  /// nothing after that.
   void start_source();
   [[nodiscard]] base::Result<void> serve();
   void log_readiness();

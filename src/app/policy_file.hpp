@@ -38,9 +38,9 @@ class PolicyFile {
   /// Reads and returns the first policy. An error is kInvalid or kTooLarge.
   [[nodiscard]] base::Result<score::PolicyPtr> open();
 
-  /// Makes each later policy replace the one in `store`. Each time, `on_change` is then called,
-  /// unless it is empty; it must not call this object. Call attach_store() before poll() and
-  /// reload().
+  /// From this call on, each new policy replaces the one in `store`; then `on_change` is called,
+  /// unless it is empty. `on_change` must not call this object. Call attach_store() before poll()
+  /// and reload().
   void attach_store(service::PolicyStore& store, std::function<void()> on_change);
 
   /// Reloads the file if it has changed. Checks for a change at most once every policy_reread_ms.
@@ -74,8 +74,8 @@ class PolicyFile {
   service::PolicyStore* store_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::function<void()> on_change_ SNUG_GUARDED_BY(mutex_);
   base::TimePoint last_poll_ SNUG_GUARDED_BY(mutex_);
-  /// Whether the path was at the start a pipe, or something else that is not a regular file. poll()
-  /// does not read from it again.
+  /// True if the path did not name a regular file at the start (but a pipe, for example). poll()
+  /// then reads it only after it has become a regular file.
   bool from_pipe_ SNUG_GUARDED_BY(mutex_) = false;
   /// The attributes that the file had before the last read, so that a change during the read is
   /// detected.

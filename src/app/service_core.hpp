@@ -1,4 +1,4 @@
-// Constructs and connects the ledger, the reconciler and the services. It does the same in all
+// Constructs and connects the ledger, the reconciler and the services. This is the same in all
 // modes, because the caller passes the API server, the metrics, the log and the clock.
 #pragma once
 

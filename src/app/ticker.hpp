@@ -14,9 +14,8 @@ namespace snug::app {
 
 class Ticker {
  public:
-  /// Starts the thread, which calls `what` again and again, and waits for the time `every` before
-  /// each call. `name` appears in the thread's name and in log messages. `log` must outlive the
-  /// Ticker.
+  /// Starts the thread. In a loop, the thread waits for the time `every` and then calls `what`.
+  /// `name` appears in the thread's name and in log messages. `log` must outlive the Ticker.
   Ticker(std::string name, std::chrono::milliseconds every, service::Log& log,
          std::function<void()> what);
   ~Ticker();

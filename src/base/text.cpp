@@ -1,6 +1,7 @@
 #include "snug/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace snug::base {
@@ -11,6 +12,15 @@ constexpr std::size_t kShown = 63;
 bool is_forbidden_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+}
+
+int base64_digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+') return 62;
+  if (c == '/') return 63;
+  return -1;
 }
 
 }  // namespace
@@ -64,6 +74,46 @@ std::string_view::size_type find_invalid_text(std::string_view text) {
     at += length;
   }
   return std::string_view::npos;
+}
+
+std::string clip_text(std::string_view text, std::size_t max_bytes) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    if (out.size() + taken > max_bytes) break;
+    if (length == 0) {
+      out += '?';
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+std::optional<std::string> decode_base64(std::string_view text) {
+  std::string out;
+  std::array<int, 4> group{};
+  std::size_t filled = 0;
+  std::size_t padding = 0;
+  for (const char c : text) {
+    if (c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
+    const bool pad = c == '=' && filled >= 2;
+    const int digit = pad ? 0 : base64_digit(c);
+    if (digit < 0 || (padding > 0 && !pad) || (padding > 0 && filled == 0)) return std::nullopt;
+    padding += pad ? 1 : 0;
+    group[filled++] = digit;
+    if (filled < group.size()) continue;
+    const auto bits = static_cast<std::uint32_t>((group[0] << 18) | (group[1] << 12) |
+                                                 (group[2] << 6) | group[3]);
+    for (std::size_t i = 0; i < 3 - padding; ++i) {
+      out += static_cast<char>((bits >> (16U - 8U * i)) & 255U);
+    }
+    filled = 0;
+  }
+  if (filled != 0) return std::nullopt;
+  return out;
 }
 
 }  // namespace snug::base

@@ -94,8 +94,8 @@ OrderedJson slice_json(const model::Slice& slice) {
 /// table is unknown.
 OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held) {
   if (!gpu.mig_enabled || !gpu.mig_table) return nullptr;
-  // Start and size do not identify a slice, because several profiles can have the same size. The
-  // name of a profile can have two spellings.
+  // Start and size do not identify a slice, because several profiles can have the same size. Two
+  // spellings of a profile's name count as the same profile.
   const auto same = [&](const model::Slice& a, const model::Slice& b) {
     const bool same_profile =
         a.profile == b.profile ||
@@ -124,8 +124,9 @@ OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>&
   return {{"axis", gpu.mig_table->memory_slices}, {"instances", std::move(instances)}};
 }
 
-/// Returns why the GPU is closed; empty if it is open. If the MIG table is unknown although the
-/// model names a MIG card, the text compares the memory of the card with that of the GPU.
+/// Returns why the GPU is closed; empty if it is open. If the GPU is closed because its MIG table
+/// is unknown, and its model is that of a MIG card, the text also gives the memory of the card and
+/// of the GPU.
 std::string closed_text(const model::GpuState& gpu) {
   std::string text(model::to_string(gpu.closure));
   if (gpu.closure != model::GpuClosure::kNoMigTable) return text;

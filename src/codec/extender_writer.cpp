@@ -17,8 +17,8 @@ struct FilterParts {
   std::span<const std::pair<std::size_t, std::string_view>> unresolvable;
 };
 
-/// Returns the approximate size of the reply in bytes. The caller reserves it, so that the reply is
-/// allocated only once.
+/// Returns the approximate size of the reply in bytes. The caller reserves this much memory, so
+/// that the reply is allocated only once.
 std::size_t reply_size(const FilterParts& parts) {
   constexpr std::size_t kFrame = 256;
   constexpr std::size_t kQuotes = 6;

@@ -29,20 +29,6 @@ bool is_uuid(std::string_view text) {
          });
 }
 
-/// Returns the spelling that MIG tables have for the profile, or `profile` itself if it is not the
-/// name of a profile.
-std::string canonical_profile_name(std::string profile) {
-  std::optional<mig::MigProfileName> name = mig::parse_mig_profile_name(profile);
-  return name ? std::move(name->canonical) : std::move(profile);
-}
-
-/// Returns the other name of a profile that has two: some drivers round down the memory in the name
-/// of the A100 80 GB's largest profile. Empty for other profiles.
-std::string profile_alias(std::string_view profile) {
-  if (profile == "7g.79gb") return "7g.80gb";
-  return profile == "7g.80gb" ? "7g.79gb" : "";
-}
-
 /// Returns the numbers as `0, 2 or 4`.
 std::string alternatives_text(const std::vector<int>& numbers) {
   std::string text;
@@ -200,7 +186,7 @@ class AnnotationReader {
   std::string read_profile_name(const JsonCursor& cursor) {
     std::string name = json_.nonempty_text(cursor);
     check_profile_name(cursor, name);
-    return canonical_profile_name(std::move(name));
+    return mig::canonical_profile_name(std::move(name));
   }
 
   /// Sets gpu.mig_table to the table in the annotation. If there is none, a GPU in MIG mode gets
@@ -216,8 +202,9 @@ class AnnotationReader {
     if (!json_.ok()) return;
     gpu.mig_table = mig::build_mig_table(std::move(profiles));
     if (!gpu.mig_table) {
-      json_.report_problem(cursor,
-                           "must have a profile with a start, and no profile under two names");
+      json_.report_problem(
+          cursor,
+          "must have at least one profile with a start, and each profile under one name only");
     }
   }
 
@@ -235,7 +222,7 @@ class AnnotationReader {
       const JsonCursor name = json_.required(item, "profile");
       profile.name = json_.nonempty_text(name);
       check_profile_name(name, profile.name);
-      profile.alias = profile_alias(profile.name);
+      profile.alias = mig::profile_alias(profile.name);
       if (!names.insert(profile.name).second) json_.report_problem(name, "is a duplicate");
       profile.size = static_cast<int>(json_.integer(json_.required(item, "size"), kAxisSize));
       profile.memory = {json_.integer(json_.required(item, "memoryMiB"), kPositive)};
@@ -245,7 +232,7 @@ class AnnotationReader {
     }
     if (starts > base::kMaxMigPlacements) {
       json_.report_problem(cursor, "must have at most " + std::to_string(base::kMaxMigPlacements) +
-                                       " starts over all profiles");
+                                       " starts in all profiles together");
     }
     return profiles;
   }
@@ -254,8 +241,9 @@ class AnnotationReader {
     for (const JsonCursor& item : json_.items(cursor)) {
       const auto start = static_cast<int>(json_.integer(item, kAxisStart));
       if (start + profile.size > model::kMaxAxisSlices) {
-        json_.report_problem(item, "must leave room for the size: a GPU has at most " +
-                                       std::to_string(model::kMaxAxisSlices) + " memory slices");
+        json_.report_problem(item, "plus the size of the profile must be at most " +
+                                       std::to_string(model::kMaxAxisSlices) +
+                                       ", the memory slices of the largest GPU");
       }
       if (std::ranges::find(profile.starts, start) != profile.starts.end()) {
         json_.report_problem(item, "is a duplicate");
@@ -265,14 +253,13 @@ class AnnotationReader {
     std::ranges::sort(profile.starts);
   }
 
-  /// Marks the memory slices where the creation of a MIG instance failed. Entries for a GPU,
-  /// profile or start that the node does not have are ignored, because no slice can be created
-  /// there anyway.
+  /// Marks the memory slices where the creation of a MIG instance failed. Ignores an entry if the
+  /// node does not have its GPU, profile or start, because Snug never places a slice there.
   void read_failures(const JsonCursor& cursor, model::NodeInventory& inventory) {
     for (const JsonCursor& item : json_.items(cursor)) {
       const std::string uuid = json_.nonempty_text(json_.required(item, "gpu"));
       const std::string profile =
-          canonical_profile_name(json_.nonempty_text(json_.required(item, "profile")));
+          mig::canonical_profile_name(json_.nonempty_text(json_.required(item, "profile")));
       const auto start = static_cast<int>(json_.integer(json_.required(item, "start"), kAxisStart));
       (void)json_.nonempty_text(json_.member(item, "pod"));
       if (!json_.ok()) return;
@@ -314,7 +301,7 @@ class AnnotationReader {
     } else if (column < row && row < links[column].size() && number != links[column][row]) {
       json_.report_problem(cursor, "must be " + std::to_string(links[column][row]) +
                                        " like links[" + std::to_string(column) + "][" +
-                                       std::to_string(row) + "]: a link joins two GPUs");
+                                       std::to_string(row) + "]: the matrix must be symmetric");
     }
   }
 

@@ -74,7 +74,7 @@ void read_kubelet_units(const model::NodeFacts& node, model::NodeInventory& inve
       const auto count = read_units(resource, text);
       if (!count)
         close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory, count.error().message);
-      // emplace() does not replace a count that is in `allocatable`, which is read first.
+      // `allocatable` is read first. If it has a count of the resource, emplace() keeps that count.
       inventory.kubelet_allocatable.emplace(resource, count.value_or(0));
       std::int64_t& most = inventory.kubelet_capacity[resource];
       most = std::max(most, count.value_or(0));
@@ -98,7 +98,7 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
   inventory.enforces_shares = enforced != node.labels.end() && enforced->second == "true";
   read_pool(node, inventory);
   close_while_reconfiguring(node, inventory);
-  // This check comes before that of the GPUs' health, because the first reason is kept. An
+  // Replicas are checked before the health of the GPUs, because the first reason is kept: an
   // unhealthy GPU can recover, but replicas stay until the operator removes them.
   if (advertises_replicas(node)) close_if_replicated(node, inventory);
   if (node.annotations.contains("snug.dev/inventory")) {

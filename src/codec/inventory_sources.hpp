@@ -64,12 +64,12 @@ void read_gfd_labels(const model::NodeFacts& node, const base::Limits& limits,
 /// Whether the node's labels or capacity say that the NVIDIA device plug-in offers each GPU as
 /// several units, by time-slicing or MPS.
 [[nodiscard]] bool advertises_replicas(const model::NodeFacts& node);
-/// Closes the node to annotated pods, unless its pool is `shares`. For nodes on which the device
-/// plug-in offers each GPU as several units: the kubelet may assign any of these GPUs, because it
-/// does not know which of them Snug has assigned.
+/// For a node whose device plug-in offers each GPU as several units: closes the node to annotated
+/// pods, unless its pool is `shares`. The kubelet may assign units of any GPU to its pods, because
+/// it does not know which GPUs Snug has assigned.
 void close_if_replicated(const model::NodeFacts& node, model::NodeInventory& inventory);
-/// Closes a node for which plugin_offers_only_slices() is true to annotated pods: the kubelet
-/// assigns the slices of such a node, whatever the node's pool is.
+/// Closes the node to annotated pods. Requires plugin_offers_only_slices(): the kubelet then
+/// assigns the node's slices, whatever the node's pool is.
 void close_as_all_slices(model::NodeInventory& inventory);
 /// Fills NodeInventory::replicas, and calls close_if_replicated() if the node has more units than
 /// GPUs. read_kubelet_units() must have been called before.

@@ -82,7 +82,7 @@ class StrictnessCheck {
 
 bool JsonDocument::parse(std::string_view text, std::int64_t max_depth) {
   parser_ = std::make_unique<simdjson::dom::parser>();
-  // simdjson counts the values in the innermost list as one more level.
+  // simdjson counts one level more: it also counts the values inside the innermost list.
   const auto depth = static_cast<std::size_t>(max_depth) + 1;
   if (parser_->allocate(text.size(), depth) != simdjson::SUCCESS) throw std::bad_alloc();
   return parser_->parse(text.data(), text.size()).get(root_) == simdjson::SUCCESS &&

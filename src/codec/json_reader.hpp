@@ -72,20 +72,21 @@ class JsonReader {
   [[nodiscard]] const std::string& problem() const { return problem_; }
   void report_problem(const JsonCursor& cursor, std::string_view what);
 
-  /// Returns the member `key` of the object; the cursor has no value if the member is absent.
-  /// Reports a problem if `object` has a value that is not an object.
+  /// Returns a cursor to the member `key` of the object. The cursor has no value if the member is
+  /// absent. Reports a problem if `object` has a value that is not a JSON object.
   [[nodiscard]] JsonCursor member(const JsonCursor& object, std::string_view key);
   /// The same as member(), but reports a problem if the member is absent.
   [[nodiscard]] JsonCursor required(const JsonCursor& object, std::string_view key);
-  /// Returns the items of a list; nothing if the cursor has no value.
+  /// Returns cursors to the items of the list. Empty if `cursor` has no value.
   [[nodiscard]] std::vector<JsonCursor> items(const JsonCursor& cursor);
-  // A temporary argument is an error, because the result points to the argument.
+  // These overloads forbid temporary arguments, because the result has a pointer to the argument.
   JsonCursor member(const JsonCursor&& object, std::string_view key) = delete;
   JsonCursor required(const JsonCursor&& object, std::string_view key) = delete;
   std::vector<JsonCursor> items(const JsonCursor&& cursor) = delete;
 
-  // Each of these returns a default (`range.smallest`, false or empty) if the cursor has no value
-  // or after a problem. They report a problem if the value has another type or is not allowed.
+  // Each of these functions returns a default (`range.smallest`, false or empty) if the cursor has
+  // no value, or after a problem. It reports a problem if the value has another type or is not
+  // allowed.
   [[nodiscard]] std::int64_t integer(const JsonCursor& cursor, IntegerRange range);
   [[nodiscard]] bool boolean(const JsonCursor& cursor);
   [[nodiscard]] std::string text(const JsonCursor& cursor);

@@ -79,11 +79,11 @@ std::optional<std::size_t> find_items(std::string_view text) {
 
 /// Returns the position of the closing bracket of the array that begins at `begin`, or the size of
 /// the text if the array does not end.
-std::size_t end_of_array(std::string_view json, std::size_t begin) {
+std::size_t end_of_array(std::string_view text, std::size_t begin) {
   std::size_t depth = 0;
   bool in_string = false;
-  for (std::size_t i = begin; i < json.size(); ++i) {
-    const char c = json[i];
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    const char c = text[i];
     if (in_string) {
       if (c == '\\') ++i;  // an escaped quote does not end the string
       if (c == '"') in_string = false;
@@ -95,7 +95,7 @@ std::size_t end_of_array(std::string_view json, std::size_t begin) {
       return i;
     }
   }
-  return json.size();
+  return text.size();
 }
 
 }  // namespace

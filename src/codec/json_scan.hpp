@@ -7,8 +7,8 @@
 
 namespace snug::codec {
 
-/// The parts of a JSON list of Kubernetes objects, which allow a reader to parse a large list one
-/// item at a time. A syntax error in the list is a syntax error in `frame` or in one of `items`.
+/// The parts of a JSON list of Kubernetes objects. They allow a reader to parse a large list one
+/// item at a time. If `frame` and all `items` are valid JSON, so is the list.
 struct SplitList {
   std::string frame;                    // the text, with an empty array under "items"
   std::vector<std::string_view> items;  // the items that the array has in the text
@@ -17,10 +17,10 @@ struct SplitList {
 /// whole text.
 [[nodiscard]] SplitList split_list(std::string_view text);
 
-/// Overwrites the contents of all arrays named managedFields with blanks. Returns false if there is
+/// Overwrites the contents of all arrays named managedFields with blanks. Returns false if it finds
 /// no such array. Snug does not need these arrays, and they can make a text unreadable: clients may
-/// put deeply nested JSON and invalid UTF-8 into them. Finds the key only if no blank is before its
-/// colon, as the API server and kube-scheduler write it.
+/// put deeply nested JSON and invalid UTF-8 into them. Finds an array only if no blank precedes the
+/// colon after its key. The API server and kube-scheduler write no blank there.
 [[nodiscard]] bool blank_managed_fields(std::string& json);
 
 }  // namespace snug::codec

@@ -11,9 +11,9 @@ namespace {
 constexpr std::uint64_t kOnes = 0x0101010101010101;
 constexpr std::uint64_t kHighs = 0x8080808080808080;
 
-/// Returns a value that is not zero if one of the eight bytes is a control character, a quote, a
-/// backslash or not ASCII. The value may also be not zero for other bytes, because of a borrow in a
-/// subtraction. This only makes the caller slower.
+/// Returns a nonzero value if one of the eight bytes is a control character, a quote, a backslash
+/// or not ASCII. For other bytes, the value may be nonzero too, because a subtraction can borrow
+/// across bytes. This only makes the caller slower.
 std::uint64_t special_bytes(std::uint64_t bytes) {
   const auto has_zero = [](std::uint64_t x) { return (x - kOnes) & ~x & kHighs; };
   return (bytes & kHighs) | ((bytes - kOnes * ' ') & kHighs) | has_zero(bytes ^ (kOnes * '"')) |

@@ -69,8 +69,8 @@ class DomParser {
 
   /// Parses a copy of the text.
   [[nodiscard]] base::Result<simdjson::dom::element> parse(std::string_view json);
-  /// Parses the text itself, and increases its capacity because simdjson needs padding. The text
-  /// must outlive the element. May overwrite the contents of managedFields.
+  /// Parses `json` without a copy, and increases its capacity because simdjson needs padding. `json`
+/// must outlive the element. May overwrite the contents of managedFields.
   [[nodiscard]] base::Result<simdjson::dom::element> parse_in_place(std::string& json);
   /// Frees buffers beyond kMaxPooledBufferBytes. Invalidates all elements.
   void trim();

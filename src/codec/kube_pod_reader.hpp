@@ -56,8 +56,9 @@ void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Fiel
   if (pod.name_space.empty()) walk.fail_at(here, "has no namespace; a pod must have one");
 }
 
-/// Returns the requests for cpu and memory; a resource without a request has its limit. Writes the
-/// nvidia.com/* resources to `gpu_resources`; for these, a limit takes precedence over a request.
+/// Returns the requests for cpu and memory. If a resource has a limit but no request, the limit is
+/// its request. Writes the nvidia.com/* resources to `gpu_resources`; if one of them has both a
+/// request and a limit, writes the limit.
 template <typename Walk>
 HostRequests read_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                             model::StringMap& gpu_resources) {
@@ -138,7 +139,8 @@ bool is_non_empty(Walk& walk, const typename Walk::Field& list, const FieldPath&
 }
 
 /// Sets pod.has_soft_preferences if node affinity, pod affinity or pod anti-affinity has a
-/// preference, and pod.has_other_constraints if one of the latter two has a requirement.
+/// preference. Sets pod.has_other_constraints if pod affinity or pod anti-affinity has a
+/// requirement.
 template <typename Walk>
 void read_affinity(Walk& walk, const typename Walk::Field& affinity, const FieldPath& parent,
                    model::PodFacts& pod) {
@@ -256,8 +258,8 @@ inline bool carries_object(const WatchEvent& event) {
   return event.type != WatchEventType::kError && event.type != WatchEventType::kBookmark;
 }
 
-/// Reads the type of a watch event, and sets `object` to the event's field `object`. The type of
-/// the event decides of what kind this object is.
+/// Reads the type of a watch event, and sets `object` to the event's field `object`. The kind of
+/// this object depends on the type of the event.
 template <typename Walk>
 WatchEvent read_event_head(Walk& walk, const typename Walk::Value& root, const FieldPath& where,
                            typename Walk::Value& object) {
@@ -296,11 +298,11 @@ void read_event_without_object(Walk& walk, const typename Walk::Value& object, W
   if (event.resource_version.empty()) walk.fail_at(here, "has no resourceVersion");
 }
 
-/// Reads a metav1.WatchEvent whose object is a pod in an envelope. Accepts the event with or
-/// without an envelope of its own, although the API server sends it without one. Decodes protobuf
-/// as Go does: unknown fields are skipped, the last value of a scalar field counts, the parts of a
-/// message field are merged, and each invalid UTF-8 byte becomes U+FFFD. A known field of a wrong
-/// wire type is an error. Does not throw.
+/// Reads a metav1.WatchEvent in protobuf. The object of the event, a pod or a Status, is in an
+/// envelope. The API server sends the event itself without an envelope; an event in an envelope is
+/// accepted too. Decodes protobuf as Go does: unknown fields are skipped, the last value of a
+/// scalar field counts, the parts of a message field are merged, and each invalid UTF-8 byte
+/// becomes U+FFFD. A known field of a wrong wire type is an error. Does not throw.
 [[nodiscard]] base::Result<WatchEvent> pod_event_from_proto(std::string_view frame);
 
 }  // namespace snug::codec

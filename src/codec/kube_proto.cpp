@@ -97,8 +97,8 @@ class ProtoWalk : public WalkErrors {
   Value embedded(const Value& object, const Field& field, const FieldPath& where);
   void text(const Field& field, const FieldPath& parent, std::string& out);
   void number(const Field& field, const FieldPath& parent, std::int32_t& out);
-  /// Reads a time as text; an empty message is a time without text. Returns false if the field is
-  /// absent.
+  /// Reads a time as text. Does not change `out` if the time is an empty message. Returns false if
+  /// the field is absent.
   bool time(const Field& field, const FieldPath& parent, std::string& out);
   /// Copies the entries that `rule` keeps.
   void map(const Field& field, const FieldPath& parent, const MapRule& rule, model::StringMap& out);

@@ -13,8 +13,8 @@
 
 namespace snug::codec {
 
-/// The path of a field. Its text is made only for an error: `Pod.metadata`, or `the body's Pod` if
-/// the outermost name is a phrase.
+/// The path of a field. Its text, such as `Pod.metadata`, is made only for an error. If the
+/// outermost name is a phrase, such as `the body`, the text is `the body's Pod`.
 struct FieldPath {
   const FieldPath* parent = nullptr;
   std::string_view name;

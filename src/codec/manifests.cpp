@@ -69,8 +69,8 @@ class ManifestReader {
     return kind;
   }
 
-  /// Fails if the frame still has items. split_list() has moved the items out of the frame, unless
-  /// their key is written with escapes.
+  /// Fails if the frame still has items. split_list() moves the items out of the frame, but does
+  /// not find them if their key is written with escapes.
   static base::Result<void> check_frame(const element& root, const FieldPath& where) {
     DomWalk walk;
     std::array<Field, 1> wanted{{{"items"}}};
@@ -134,7 +134,7 @@ base::Result<std::string> yaml_to_json(std::string_view text, std::string_view s
   if (error.code == base::ErrorCode::kTooLarge) {
     error.message += "; give larger manifests as JSON";
   } else if (text.find("\n---") != std::string_view::npos) {
-    error.message += "; several objects go into one List, as kubectl get -o yaml prints it";
+    error.message += "; put several objects into one List, as kubectl get -o yaml does";
   }
   return std::unexpected(std::move(error));
 }

@@ -46,8 +46,8 @@ std::set<std::string, std::less<>> named_profiles(const model::NodeFacts& node) 
   return profiles;
 }
 
-/// Returns the number of slices of this profile, times their replicas, as the node's labels state
-/// it. Returns 0 if the MIG strategy is not `mixed`.
+/// Returns the number of slices of this profile that the node's labels state, multiplied by the
+/// number of replicas of each slice. Returns 0 if the MIG strategy is not `mixed`.
 base::Result<std::int64_t> labelled_slices(const model::NodeFacts& node, std::string_view profile) {
   const std::string label = label_of(profile, "count");
   if (!is_mixed(node) || !node.labels.contains(label)) return 0;
@@ -113,9 +113,9 @@ std::vector<model::MigTablePtr> tables_of(const model::NodeFacts& node,
   return tables;
 }
 
-/// Returns the compute of a slice in milli-GPU, rounded down. `part` is the profile, as the name of
-/// a resource spells it. If the tables differ, returns the largest value, so that no namespace
-/// exceeds its cap. If no table has the profile, returns 0.
+/// Returns the compute of a slice in milli-GPU, rounded down. `part` is the profile as a resource
+/// nvidia.com/mig-<part> spells it. If the tables have different values, returns the largest, so
+/// that no namespace exceeds its cap. If no table has the profile, returns 0.
 std::int64_t slice_milli(const std::vector<model::MigTablePtr>& tables, std::string_view part) {
   const auto profile = mig::parse_resource_profile(part);
   std::int64_t milli = 0;

@@ -40,7 +40,7 @@ struct MigProduct {
 /// label nvidia.com/mig.config.state.
 void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventory& inventory);
 
-/// Whether the node's capacity has a resource of MIG slices that is not withdrawn.
+/// Whether the node's capacity has MIG slices that the device plug-in still offers.
 [[nodiscard]] bool plugin_offers_slices(const model::NodeFacts& node);
 /// Whether `resource` is a resource of MIG slices that the device plug-in no longer offers: nothing
 /// of it is allocatable, and the labels do not count it. The kubelet keeps such a resource in the
@@ -52,9 +52,9 @@ void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventor
 /// change at different times. Until they agree, the slices of the node are unknown.
 [[nodiscard]] std::string check_slice_counts(const model::NodeFacts& node);
 
-/// Fills NodeInventory::plugin_profiles, plugin_owns_all_slices and milli_per_unit, and raises
-/// `replicas` if a slice has more replicas. read_kubelet_units() and read_replicas() must have been
-/// called before.
+/// Fills NodeInventory::plugin_profiles, plugin_owns_all_slices and milli_per_unit. Raises
+/// NodeInventory::replicas to the number of replicas of a slice if that is larger.
+/// read_kubelet_units() and read_replicas() must have been called before.
 void read_plugin_slices(const model::NodeFacts& node, model::NodeInventory& inventory);
 
 /// Fills NodeInventory::expected_profiles if the MIG layout is being changed. The GPUs must have

@@ -21,8 +21,8 @@ std::string term_names() {
   return join(names);
 }
 
-/// Returns the end of a message about a number: a hint if the value is in quotes, which make it a
-/// string.
+/// Returns the end of a message about an invalid number: `, without quotes` if the value is in
+/// quotes, because YAML then reads it as a string. Otherwise returns an empty text.
 std::string unquoted_hint(const YamlNode& value) { return value.quoted ? ", without quotes" : ""; }
 
 class PolicyReader {
@@ -129,17 +129,17 @@ class PolicyReader {
     std::int64_t largest;
   };
 
-  /// The keys under which a profile or term has a number for each regime. An empty text means that
-  /// the regime has no key.
+  /// The keys of a number that a profile or term has for each regime. A regime whose text is empty
+  /// has no key.
   struct RegimeKeys {
     std::string_view filling;
     std::string_view churning;
     std::string_view saturated;
   };
 
-  /// Reads a number for each regime. A regime whose key is absent has the number of the regime
-  /// before it in RegimeKeys. If the key of `filling` is absent, its number is `missing`; if
-  /// `missing` is nullopt, this key is required.
+  /// Reads a number for each regime. If the key of a regime is absent, the regime has the number of
+  /// the regime before it in RegimeKeys. If the key of `filling` is absent, its number is
+  /// `missing`. If `missing` is nullopt, the key of `filling` is required.
   base::Result<score::ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys,
                                                const Range& range,
                                                std::optional<std::int64_t> missing) const {

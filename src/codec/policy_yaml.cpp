@@ -55,7 +55,7 @@ base::Result<std::vector<std::string>> PolicyYaml::string_list(const YamlNode& l
     // The texts must be printable, because they appear in logs.
     if (item.type != YamlNode::Type::kScalar || item.text.empty() || !is_printable(item.text)) {
       return error_at(item, "each entry of " + std::string(key) +
-                                " must be a text that is not empty, of printable ASCII characters");
+                                " must be a non-empty text of printable ASCII characters");
     }
     if (std::ranges::find(texts, item.text) != texts.end()) {
       return error_at(item, base::in_quotes(item.text) + " is in " + std::string(key) + " twice");

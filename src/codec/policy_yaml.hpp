@@ -48,8 +48,8 @@ class PolicyYaml {
   /// Returns the entries of a list of namespace patterns. A pattern that cannot match any namespace
   /// is an error.
   [[nodiscard]] base::Result<std::vector<std::string>> namespaces(const YamlNode& list) const;
-  /// Returns the entries of the map's key `namespaces`, which must be present. It is required in
-  /// rows that grant or forbid something.
+  /// Returns the entries of the key `namespaces` of `map`. Fails if the key is missing, because a
+  /// row that grants or forbids something must name its namespaces.
   [[nodiscard]] base::Result<std::vector<std::string>> required_namespaces(
       const YamlNode& map) const;
   /// Whether one of the patterns consists only of stars.

@@ -31,13 +31,14 @@ std::string_view unknown_in(std::string_view bytes) {
   return bytes.starts_with(kEnvelopeMark) ? bytes.substr(kEnvelopeMark.size()) : std::string_view{};
 }
 
-/// Returns the runtime.Unknown message of the object in a WatchEvent. The envelope of the object is
-/// the field `raw` of a RawExtension. Empty if there is no envelope.
+/// Returns the runtime.Unknown message that contains the object of `event`, which is a WatchEvent.
+/// Its object is a RawExtension, whose field `raw` has the envelope. Empty if there is no envelope.
 std::string_view envelope_in_event(std::string_view event) {
   return unknown_in(first_field(first_field(event, 2), 1));
 }
 
-/// Returns the WatchEvent in `frame`, which may be in an envelope.
+/// Returns the WatchEvent in `frame`. The frame is either the event itself or an envelope that
+/// contains the event.
 std::string_view event_in(std::string_view frame) {
   const std::string_view unknown = unknown_in(frame);
   return unknown.empty() ? frame : first_field(unknown, 2);

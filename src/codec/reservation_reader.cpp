@@ -29,7 +29,8 @@ class ReservationReader {
       if (!json_.ok()) break;
       const model::ReservedContainer& container =
           reservation.containers.emplace_back(read_container(item));
-      // A container with units of several resources has one entry for each resource.
+      // If the kubelet assigns units of several resources to one container, `containers` has one
+      // entry for each of these resources.
       const auto* units = std::get_if<model::KubeletUnits>(&container.assigned);
       const std::string resource = units != nullptr ? units->resource : std::string();
       if (!names.emplace(container.name, resource).second) {
@@ -124,9 +125,9 @@ bool is_whole(const std::optional<model::ContainerRequest>& asked) {
   return asked && std::holds_alternative<model::WholeGpuRequest>(asked->device);
 }
 
-/// Whether a container of the pod that requests whole GPUs holds this GPU. An init container that
-/// requests a share may then use the GPU in mode `whole`, because it ends before the other
-/// container starts.
+/// Whether this GPU is also reserved for a container that requests whole GPUs. If so, an init
+/// container that requests a share may use the GPU in mode `whole`, because the init container ends
+/// before that container starts.
 bool is_held_whole(const model::ReservedDevice& device, const model::Reservation& reservation,
                    const ContainerRequests& asks) {
   for (std::size_t i = 0; i < asks.size(); ++i) {
@@ -140,8 +141,8 @@ bool is_held_whole(const model::ReservedDevice& device, const model::Reservation
   return false;
 }
 
-/// Whether a GPU in this mode can serve a share with this isolation. A share without a required
-/// isolation may also be a MIG slice.
+/// Whether a device in this mode can serve a share that requests this isolation. If the isolation
+/// is kAny, the device may also be a MIG slice.
 bool mode_satisfies(model::Isolation isolation, model::GpuMode mode) {
   switch (isolation) {
     case model::Isolation::kAny:

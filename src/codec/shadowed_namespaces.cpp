@@ -8,16 +8,16 @@
 namespace snug::codec {
 namespace {
 
-/// The maximum number of patterns with wildcards with which later patterns are compared. Comparing
-/// with tens of thousands would take seconds. The patterns beyond the maximum are only compared for
-/// identity.
+/// The maximum number of wildcard patterns that covers() compares with each later pattern.
+/// Comparisons with tens of thousands of patterns would take seconds. A pattern beyond the maximum
+/// shadows only identical patterns.
 constexpr std::size_t kMaxWildcardPatterns = 256;
 
 bool has_wildcard(std::string_view pattern) { return pattern.find_first_of("*?") != pattern.npos; }
 
-/// Whether `general` certainly matches every name that `pattern` matches. Returns false if
-/// `general` has a `?` and `pattern` has a `*`: a `?` would match the character `*`, but not every
-/// text that the `*` stands for.
+/// Whether `general` certainly matches every name that `pattern` matches. Matches `general` against
+/// the text of `pattern`. Returns false if `general` has a `?` and `pattern` has a `*`, because the
+/// `?` would match the character `*`, but not every text that the `*` stands for.
 bool covers(std::string_view general, std::string_view pattern) {
   const bool star_for_one = general.find('?') != general.npos && pattern.find('*') != pattern.npos;
   return !star_for_one && model::glob_matches(general, pattern);

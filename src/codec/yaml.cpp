@@ -151,7 +151,7 @@ class TreeBuilder final : public YAML::EventHandler {
 class TrailingDocumentCheck final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // For some malformed texts, the parser returns endlessly many documents at one position.
+    // For some malformed texts, the parser reports documents at the same position without end.
     if (mark.pos <= last_position_) refuse(mark);
     last_position_ = mark.pos;
   }
@@ -188,10 +188,10 @@ std::string_view alias_hint(std::string_view problem) {
   const bool alias = problem.starts_with(YAML::ErrorMsg::ALIAS_NOT_FOUND) ||
                      problem.starts_with(YAML::ErrorMsg::CHAR_IN_ALIAS) ||
                      problem.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR);
-  return alias ? "; a value that begins with *, as a pattern may, needs quotes" : "";
+  return alias ? "; put quotes around a value that begins with *, such as a pattern" : "";
 }
 
-/// Fails on control characters and on invalid UTF-8. yaml-cpp does not: it reads some control
+/// Fails on control characters and on invalid UTF-8. yaml-cpp accepts both: it reads some control
 /// characters as the end of the text, and copies invalid UTF-8.
 base::Result<void> check_characters(std::string_view text, std::string_view source) {
   const auto bad = base::find_invalid_text(text);

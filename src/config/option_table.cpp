@@ -184,7 +184,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "Lease that all Snugs of a cluster share; default: snug/snug-extender",
      set_object<&Options::lease>},
     {"schedulerLease", "NAMESPACE/NAME",
-     "Lease of the kube-scheduler that calls Snug; the Snug on the host of its holder leads",
+     "Lease of the kube-scheduler that calls Snug; the Snug on the same host as the holder of this "
+     "Lease leads",
      set_object<&Options::scheduler_lease>},
     {"logLevel", "debug|info|warn|error", "lowest level that is logged", set_log_level},
     {"logFormat", "text|json", "format of the log on standard error", set_log_format},
@@ -220,7 +221,7 @@ std::string set_limit(Options& options, std::string_view key, std::string_view v
 namespace {
 
 /// Checks that a leader's last bind always ends before another Snug can acquire the Lease, and that
-/// a watch without events does not count as silent.
+/// a watch without events ends before it counts as silent.
 base::Result<void> check_durations(const Options& options) {
   const base::Limits& limits = options.limits;
   const std::int64_t window = leader::unanswered_window(options.api_timeout, limits).count();

@@ -18,11 +18,11 @@ struct OptionRow {
   /// Parses and sets one value. Returns an error message (`must be …`), or an empty text on
   /// success.
   std::string (*parse)(Options& options, std::string_view value);
-  /// If the setting has a list of values, the member that stores the list. Null: the setting has
-  /// one value.
+  /// The member that stores the values if the setting is a list. Null if the setting has only one
+  /// value.
   std::vector<std::string> Options::* list_member = nullptr;
-  /// Whether the value is a number or a boolean, which must not be quoted in a configuration file.
-  /// If it is one, `parse` refuses an empty text.
+  /// Whether the value is a number or a boolean. Such a value must not be quoted in a configuration
+  /// file, and `parse` refuses an empty text for it.
   bool is_unquoted = false;
 };
 

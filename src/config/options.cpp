@@ -47,8 +47,8 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
     for (int i = argc - 1; i > 0; --i) words.emplace_back(argv[i]);
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    // The flag without an argument has the value default_str, which --help would show as the
-    // default of the setting.
+    // default_str is the value of the flag if it is given without an argument. --help would show
+    // default_str as the default of the setting.
     app.get_option("--leader-elect")->default_str("");
     line.print_and_exit = app.help();
   } catch (const CLI::CallForVersion& version) {

@@ -76,10 +76,11 @@ void add_simulate(CLI::App& app, Action& chosen) {
       ->required();
   add("--pods", flags->pods, "CSV",
       "the pods: columns name, cpu_milli, memory_mib, num_gpu, gpu_milli; optional gpu_spec: the "
-      "GPU models that the pod may use; required by --seed and by each line p ROW of --arrivals");
+      "GPU models that the pod may use; required with --seed, and if --arrivals has a line p ROW");
   add("--arrivals", flags->arrivals, "FILE",
       "the arrivals: a line p ROW [LIFETIME] is a pod of --pods; a line m PROFILE [LIFETIME] is a "
-      "pod that requests a MIG slice; a line n NODE RANK sets a node's rank, which decides ties");
+      "pod that requests a MIG slice; a line n NODE RANK sets a node's rank; of equally good "
+      "nodes, the one with the lowest rank is chosen");
   add("--seed", flags->seed, "N",
       "replaces --arrivals: all pods in a random order with the seed N, then pods drawn from them");
   add("--inflate", flags->inflate, "TIMES",
@@ -87,7 +88,8 @@ void add_simulate(CLI::App& app, Action& chosen) {
   add("--policy", flags->policies, "FILE",
       "a policy (YAML); repeat the flag to compare several; default: the built-in policy")
       ->allow_extra_args(false);
-  add("--json", flags->json, "FILE", "write the results as JSON; - writes only them to stdout");
+  add("--json", flags->json, "FILE",
+      "write the results as JSON; with - as FILE, stdout has the JSON and nothing else");
   add("--svg", flags->svg, "FILE", "write a chart of the allocated GPUs as pods arrive");
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }

@@ -9,14 +9,15 @@ namespace {
 
 constexpr std::size_t kGpuMilli = 1000;  // milli-GPU of a whole GPU
 constexpr double kEpsilon = 1e-9;
-/// A dozen sizes need a few dozen pivots. The limit prevents an infinite loop, which rounding
-/// errors could cause.
+/// The maximum number of pivots of the simplex method. It prevents an infinite loop, which rounding
+/// errors could cause. A dozen sizes of shares need only a few dozen pivots.
 constexpr int kMaxPivots = 2'000;
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// Solves the linear program that minimizes the number of GPUs for all pods. It has a column for
-/// each cut of a GPU. The algorithm is the revised simplex method with column generation.
+/// Solves the linear program that minimizes the number of GPUs that all pods need together. The
+/// program has one column for each cut of a GPU (see cutting_stock.hpp). The algorithm is the
+/// revised simplex method with column generation.
 class CuttingStock {
  public:
   explicit CuttingStock(const std::vector<ShareDemand>& demand)
@@ -50,8 +51,8 @@ class CuttingStock {
     }
   }
 
-  /// The cut with the highest value, as the number of shares of each size. Empty if no cut has a
-  /// value above 1 GPU, because the prices are optimal then.
+  /// Returns the cut with the highest value at the current prices, as the number of shares of each
+  /// size. Empty if no cut is worth more than 1 GPU; the prices are optimal then.
   [[nodiscard]] std::vector<double> best_cut() const {
     std::vector<double> value(kGpuMilli + 1, 0);
     std::vector<std::size_t> last(kGpuMilli + 1, demand_.size());

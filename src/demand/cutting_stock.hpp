@@ -1,6 +1,6 @@
-// Prices of GPU shares, which are the dual prices of the cutting-stock problem (Gilmore and Gomory,
-// "A linear programming approach to the cutting-stock problem", 1961), and the values of free parts
-// of a GPU by these prices (knapsack problem). Pure.
+// Computes the prices of GPU shares, which are the dual prices of the cutting-stock problem
+// (Gilmore and Gomory, "A linear programming approach to the cutting-stock problem", 1961). Also
+// computes the value of a free part of a GPU at these prices (knapsack problem). Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct ShareDemand {
 ///   maximize  sum over sizes i of pods_i * price_i
 ///   so that   sum over sizes i of cut_i * price_i <= 1 for every cut of a GPU.
 ///
-/// A cut is a list of numbers cut_i of shares of size i that fit on one GPU together. All sizes
-/// must be different. The prices are exact except for rounding errors. The same input gives the
-/// same result.
+/// A cut is a set of shares that fit on one GPU together; cut_i is the number of its shares of size
+/// i. `demand` must not contain a size twice. The prices are exact except for rounding errors. The
+/// same input gives the same result.
 [[nodiscard]] std::vector<double> cutting_stock_prices(const std::vector<ShareDemand>& demand);
 
 /// Computes the values of 0, 1, 2, ..., 1000 free milli-GPU. The value of n milli-GPU is the

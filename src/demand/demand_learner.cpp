@@ -10,7 +10,8 @@
 namespace snug::demand {
 namespace {
 
-/// The reciprocal of the weight of the latest arrival in a moving average.
+/// Returns the number of arrivals that a moving average covers. The latest arrival has the weight 1
+/// / window_size(arrivals).
 double window_size(std::int64_t arrivals) {
   return static_cast<double>(std::clamp<std::int64_t>(arrivals, 1, kRegimeWindow));
 }
@@ -77,7 +78,8 @@ void DemandLearner::start_waiting(std::string_view uid, double milli) {
   waiting_.push_back({std::string(uid), milli});
 }
 
-/// Called when the pod has been placed. It has overtaken all waiting pods that arrived before it.
+/// Called when the pod has been placed. Records that it has overtaken all pods that arrived before
+/// it and are still waiting.
 void DemandLearner::stop_waiting(std::string_view uid) {
   const auto placed = std::ranges::find(waiting_, uid, &WaitingPod::uid);
   if (placed == waiting_.end()) return;
@@ -102,8 +104,8 @@ void DemandLearner::pod_left(std::string_view uid, const Supply& supply) {
   if (found == live_pods_.end()) return;
   if (found->second.placed) {
     const std::int64_t milli = supply.total_milli(found->second.asks);
-    // leaving_milli_ is limited to arriving_milli_, so that churn falls again soon after very many
-    // pods have left at once.
+    // leaving_milli_ is limited to arriving_milli_. Without this limit, churn would stay high for
+    // too long after very many pods have left at once.
     leaving_milli_ = std::min(leaving_milli_ + static_cast<double>(milli) / window_size(arrivals_),
                               std::max(arriving_milli_, 1.0));
     update_churn();

@@ -28,9 +28,8 @@ class Histogram {
  public:
   explicit Histogram(std::int64_t width) : width_(width) {}
 
-  /// Adds pods that request `gpus` GPUs in all. `need` is the amount for each whole GPU; `alone` is
-  /// the amount that one pod requests for each of its GPUs or shares. Pods without a need are
-  /// ignored.
+  /// Adds pods that together request `gpus` GPUs. They need the amount `need` for each whole GPU,
+  /// and request the amount `alone` with each GPU or share. If `need` is 0, nothing is added.
   void add(double gpus, double need, double alone) {
     if (need <= 0) return;
     Row& row = rows_[bin_of(need)];
@@ -59,7 +58,8 @@ class Histogram {
     double needs = 0;
     double served_per_unit = 0;
   };
-  /// The lower bound of needs, which prevents a division by 0. Smaller needs are always satisfied.
+  /// Returns the lower bound of needs. A smaller need counts as this amount, which prevents a
+  /// division by 0.
   [[nodiscard]] double smallest_need() const {
     return std::max(1.0, static_cast<double>(width_) / 25);
   }
@@ -71,8 +71,8 @@ class Histogram {
   std::int64_t width_;
 };
 
-/// The kMaxPricedShareSizes sizes of shares for which pods request the most GPU capacity, largest
-/// demand first.
+/// Returns the demand for each size of shares, largest demand in milli-GPU first. If there are more
+/// than kMaxPricedShareSizes sizes, the last ones are left out.
 std::vector<ShareDemand> priced_shares(const ShapeCounts& pods, base::MebiBytes memory) {
   std::map<std::int64_t, double> by_size;
   for (const auto& [shape, count] : pods) {
@@ -100,7 +100,7 @@ model::LeftOverTable make_left_over_table(const ShapeCounts& pods, base::MebiByt
   for (std::size_t i = 0; i < model::LeftOverTable::kSizes; ++i) {
     table.value[i] = static_cast<std::int32_t>(std::lround(kMillionths * values[i]));
   }
-  table.price = table.value;  // a size without its own price costs its value as free capacity
+  table.price = table.value;  // a size that is not in `shares` has the price value[size]
   for (std::size_t i = 0; i < shares.size(); ++i) {
     table.price[static_cast<std::size_t>(shares[i].size)] =
         static_cast<std::int32_t>(std::lround(kMillionths * prices[i]));

@@ -56,13 +56,15 @@ model::ModelSet models_of(const PodShape& shape, const Supply& supply) {
     all = all && may;
   }
   if (all) return model::kAnyModel;
-  // A GPU whose model has no number could match the filter, so bit 0 is set if there is one.
+  // A GPU whose model has no number could match the filter. Bit 0 stands for such GPUs and is set
+  // if the cluster has any.
   return supply.gpus_by_model[0] > 0 ? set | 1 : set;
 }
 
 namespace {
 
-/// Finds the profile in the first MIG table that has it, and sets `table`. Null if no table has it.
+/// Finds the profile `name` in the first MIG table that has it, and sets `table` to that table.
+/// Null if no table has the profile.
 const model::MigProfile* find_profile(const Supply& supply, const std::string& name,
                                       const model::MigTable*& table) {
   if (supply.mig_tables == nullptr) return nullptr;

@@ -7,8 +7,8 @@
 
 namespace snug::demand {
 
-/// The pods of kPriorPods. Their CPU and memory are in proportion to the cluster's CPU and memory
-/// for each GPU (kPriorHostDivisor).
+/// The pods of kPriorPods. They request CPU and memory in proportion to their GPUs (see
+/// kPriorHostDivisor).
 [[nodiscard]] ShapeCounts prior_pods(const Supply& supply);
 /// The weight of the prior when `pods` pods have been counted: max(0, 1 - pods / kPriorFadesOver).
 [[nodiscard]] double prior_weight_after(double pods);

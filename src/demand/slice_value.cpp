@@ -138,13 +138,13 @@ class CardStates {
     return state;
   }
 
-  /// Returns the sum over j in P(s). least[i][n] is the smallest number of eighths that must become
-  /// free before n slices of the profile fit at its first i starts.
+  /// Returns the inner sum of P(s), the one over j. least[i][n] is the smallest number of eighths
+  /// that must become free before n slices of the profile fit at its first i starts.
   [[nodiscard]] double discounted_headroom(std::size_t profile, std::size_t state) const {
     const std::vector<std::size_t>& starts = starts_[profile];
     constexpr double kNever = 1e9;
     constexpr std::size_t kMost =
-        model::SliceValueTable::kMaxCells;  // no two starts are in one cell
+        model::SliceValueTable::kMaxCells;  // each cell has at most one of the starts
     std::array<std::array<double, kMost + 1>, kMost + 1> least{};
     for (auto& row : least) row.fill(kNever);
     least[0][0] = 0;
@@ -168,7 +168,7 @@ class CardStates {
   const model::MigTable& table_;
   std::vector<model::AxisMask> cells_;
   double mean_size_ = 0;
-  std::vector<std::vector<std::size_t>> starts_;  // by profile: state_of() each of its placements
+  std::vector<std::vector<std::size_t>> starts_;  // by profile: the cells of each placement
 };
 
 SliceDemand demand_for(const ShapeCounts& pods, const model::MigTableRef& table,

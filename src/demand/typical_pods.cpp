@@ -14,7 +14,7 @@ namespace snug::demand {
 
 namespace {
 
-/// Merges shapes that differ only in memory of the node, which FGD ignores.
+/// Merges shapes that differ only in the requested memory of the node, which FGD ignores.
 std::vector<CountedShape> merge_ignoring_memory(const std::vector<CountedShape>& pods) {
   std::map<PodShape, std::size_t> known;
   std::vector<CountedShape> counted;

@@ -18,7 +18,8 @@ base::MebiBytes capacity_of(const GpuView& view) {
   return view.vanished() ? kAnySize : view.gpu.memory;
 }
 
-/// TooLarge: the GPU must be large enough when it is empty, in any mode.
+/// TooLarge: the GPU must be large enough for the container if no pod held it. Its mode does not
+/// matter.
 void restrict_to_size(GpuOffer& offered, const GpuView& view) {
   offered.capacity = capacity_of(view);
   offered.free = {.memory = offered.capacity, .compute = base::kWholeGpu};
@@ -42,8 +43,8 @@ std::array<model::GpuMode, 4> by_isolation(const ModeFor& mode_for) {
   return {mode_for(kAny), mode_for(kTimeSlicing), mode_for(kMps), mode_for(kMig)};
 }
 
-/// WrongMode: the operator must allow the requested mode, a shared GPU keeps its mode, and the node
-/// must enforce shares if the tenant requires it.
+/// WrongMode: the operator must allow the requested mode, a GPU that is already shared must be in
+/// this mode, and the node must enforce shares if the tenant requires it.
 void restrict_to_modes(GpuOffer& offered, const GpuView& view) {
   if (view.vanished()) return;
   const model::GpuState& gpu = view.gpu;
@@ -101,7 +102,7 @@ constexpr auto kConstraints = std::to_array<Constraint>({
     {model::ReasonCode::kOtherNamespace, isolates_any, restrict_to_neighbours},
 });
 static_assert(std::ranges::is_sorted(kConstraints, std::ranges::greater{}, &Constraint::reason),
-              "a node has the reason of the GPU that meets the most constraints");
+              "the rows must be in the reverse order of their reasons in the table of reasons");
 
 /// Whether `offered` is enough for the container. `cost` is its charge.
 bool satisfies(const GpuOffer& offered, const ContainerNeed& need, const Charge& cost) {
@@ -170,7 +171,7 @@ std::size_t last_applicable(const NodeView& on) {
 }
 
 /// All calls are inlined, because this is the inner loop of filter. The compiler then removes
-/// assignments that a later row overwrites.
+/// assignments that a later constraint overwrites.
 [[gnu::flatten]] bool meets_all(const GpuView& view, const ContainerNeed& need) {
   return meets_all_rows(view, need, std::make_index_sequence<kConstraints.size()>());
 }

@@ -1,7 +1,7 @@
-// The table of constraints on a GPU that is to serve a container. An offer starts as that of an
-// empty GPU in any mode. The constraints are applied to it one after another, and each removes
-// something. The first one under which the request is no longer possible on a node gives the
-// reason. So the reason says what would have to change.
+// The table of constraints on a GPU that is to serve a container. The offer of a GPU (GpuOffer)
+// starts as that of an empty GPU in any mode. The constraints are applied to the offer one after
+// another, and each can reduce it. A request that does not fit on a node gets the reason of the
+// first constraint under which it no longer fits. This reason says what would have to change.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,15 @@ namespace snug::fit {
 struct NodeView {
   const model::NodeState& node;
   const Tenant& tenant;
-  /// isolated_gpus(). Also empty if the only container of the request asks for whole GPUs.
+  /// The result of isolated_gpus(). Also empty if the only container of the request asks for whole
+  /// GPUs.
   std::vector<bool> isolated;
   /// Whether the tenant requires enforced shares, but the node does not enforce shares.
   bool unenforced = !node.inventory->enforces_shares && tenant.requires_enforcement();
 };
 
-/// One GPU of the node, with what the constraints use of it. The NodeView must outlive this object.
+/// One GPU of the node, with the values that the constraints use. The NodeView must outlive this
+/// object.
 struct GpuView {
   const NodeView& on;
   const model::GpuState& gpu;
@@ -42,7 +44,8 @@ struct GpuView {
         gpu(the_node.node.gpus[position]),
         isolated(!the_node.isolated.empty() && the_node.isolated[position]) {}
 
-  /// Whether the GPU has vanished. Only reservations name such a GPU, so its kind is unknown.
+  /// Whether the GPU has vanished. Only reservations name such a GPU, so its model and size are
+  /// unknown.
   [[nodiscard]] bool vanished() const { return gpu.closure == model::GpuClosure::kVanished; }
 };
 
@@ -54,8 +57,8 @@ struct Constraint {
   void (*restrict_to)(GpuOffer& offered, const GpuView& view);
 };
 
-/// All constraints in the order in which they are applied. This is the reverse order of their
-/// reasons.
+/// All constraints in the order in which they are applied. Their reasons have the opposite order in
+/// the table of reasons.
 [[nodiscard]] std::span<const Constraint> constraints();
 
 /// Whether the cap is among the first `count` constraints.

@@ -45,8 +45,8 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
     if (!any_mode || !alone) inits_independent_ = false;
   }
   const bool inits = book_.containers() > book_.regular_containers();
-  // A no-good stores each number of GPUs in one byte. With more bins than a byte can count, the
-  // search uses no no-goods.
+  // A failed state (Nogood) is stored with one byte for each number of GPUs. If there are more bins
+  // than a byte can count, the search stores no failed states.
   const bool few = bins_.size() <= UINT8_MAX;
   remembers_ = few && (!inits || (inits_independent_ && cap_left_ == kNoCap));
 }
@@ -119,9 +119,10 @@ bool CoverSearch::within_bounds(std::size_t bin) {
          unplaced_weight_.memory.value <= max_memory_[open] && least <= cap_left_;
 }
 
-/// Whether the GPU can serve the set with one more container, and the same init containers beside
-/// it. Then any cover with this set can be turned into one with the larger set, so the set need not
-/// be tried. False under a cap, because the container can cost more on this GPU than on another.
+/// Whether the GPU could serve one more container together with the set, and the same init
+/// containers beside them. Then every cover in which the GPU serves the set can be turned into one
+/// in which it serves the larger set, so the set need not be tried. False under a cap, because the
+/// container can cost more on this GPU than on another.
 bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   if (aim_ != Aim::kAny || cap_left_ != kNoCap || !inits_independent_) return false;
   for (ContainerSet rest = open_ & ~set & ~book_.whole_gpu_containers(); rest != 0;
@@ -134,8 +135,9 @@ bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
   return false;
 }
 
-/// Whether the set has a container but lacks a twin of it that must come first. Of twins, the one
-/// with more unplaced devices comes first; among equals, the one with the lower turn.
+/// Whether the set has a container but lacks a twin that must come before this container. Of two
+/// twins, the one with more unplaced devices comes first; if they have equally many, the one with
+/// the lower turn.
 bool CoverSearch::breaks_symmetry(ContainerSet set) const {
   if (aim_ != Aim::kAny) return false;
   for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
@@ -148,8 +150,8 @@ bool CoverSearch::breaks_symmetry(ContainerSet set) const {
   return false;
 }
 
-/// Everything on which the rest of the search depends. For an init container this is the number of
-/// GPUs that it can still lose: they become unable to serve it, but enough others remain.
+/// Everything on which the rest of the search depends. For an init container, this is the number of
+/// GPUs that can serve it beyond those that it needs.
 CoverSearch::Nogood CoverSearch::state(std::size_t bin, std::size_t from) const {
   auto left = unplaced_;
   if (aim_ == Aim::kAny) {
@@ -229,8 +231,8 @@ void CoverSearch::unplace(std::size_t bin) {
   cover_[bin] = 0;
 }
 
-/// Subtracts the bin from init_capacity_ of each init container that it cannot serve beside its
-/// set; `sign` -1 reverses this.
+/// Subtracts 1 from init_capacity_ of each init container that the bin can serve, but not beside
+/// the bin's set in cover_. If `sign` is -1, adds 1 instead.
 void CoverSearch::count_inits(std::size_t bin, std::int64_t sign) {
   const Patterns& patterns = *bins_[bin].patterns;
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {

@@ -3,12 +3,13 @@
 //
 // The search decides about one GPU after another. A branch ends as soon as one of these bounds
 // shows that the remaining GPUs cannot take all unplaced devices:
-//   - of any set of apps and sidecars, a GPU serves at most as many containers as its largest
-//     pattern in that set has (so a container is on at most as many GPUs as can serve it, and a GPU
-//     serves at most one of the containers that need more than half a GPU);
+//   - for any set S of apps and sidecars, a GPU serves at most as many containers of S as the
+//     largest pattern within S has. (In particular, a container is on at most as many GPUs as
+//     can serve it, and a GPU serves at most one of the containers that need more than half a
+//     GPU.)
 //   - a GPU takes no more compute than its pattern with the most compute; the same for memory;
 //   - each init container needs enough GPUs that can serve it beside the placed containers;
-//   - the compute of the placed devices and the least compute of the others are within the cap.
+//   - the compute of the placed devices plus the least compute of the others is within the cap.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@
 
 namespace snug::fit {
 
-/// One GPU that can serve something.
+/// One GPU that can serve at least one container.
 struct Bin {
   const Patterns* patterns = nullptr;
   std::size_t gpu = 0;            // the position in NodeState::gpus
@@ -45,10 +46,11 @@ class CoverSearch {
   CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 
-  /// Calls `found` for each cover, until it returns false. For kAny it may skip covers, but not
-  /// all. Of covers that differ only in the positions of equal GPUs it finds the first. Init
-  /// containers are placed in one way for each cover: on GPUs of apps if possible, else on GPUs of
-  /// sidecars, else on other GPUs.
+  /// Calls `found` for each cover, until `found` returns false. With kAny, the search can leave out
+  /// covers, but it finds one if there is any. Of covers that differ only in the positions of equal
+  /// GPUs, it finds the first. For each way to place the other containers, it places the init
+  /// containers in one way only: on GPUs of apps if possible, else on GPUs of sidecars, else on
+  /// other GPUs.
   void run(Aim aim, std::function<bool(const Cover&)> found);
 
   /// Whether the last run ended because `steps` were used up.
@@ -100,8 +102,8 @@ class CoverSearch {
   std::array<std::int64_t, base::kMaxGpuContainers> unplaced_{};  // by turn: devices without a bin
   std::array<std::int64_t, base::kMaxGpuContainers>
       init_capacity_{};  // by turn: the number of bins that can serve the init container
-  /// Whether each init container can be placed without regard to other init containers, because
-  /// they run one after another and the mode of no GPU depends on them.
+  /// Whether each init container can be placed without regard to other init containers: they run
+  /// one after another, and no GPU's mode depends on them.
   bool inits_independent_ = true;
   bool remembers_ = true;           // whether failed states are kept in nogoods_
   ContainerSet open_ = 0;           // the containers with unplaced devices

@@ -23,7 +23,8 @@ model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuReq
   if (closed != model::ReasonCode::kNone) return closed;
   if (node.inventory->enforces_shares || !tenant.requires_enforcement())
     return model::ReasonCode::kNone;
-  // A MIG card isolates its slices itself. So if the node has such cards, each GPU is judged later.
+  // A MIG card enforces its slices itself. So a node with such cards is not refused here; its GPUs
+  // are judged one by one later.
   const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);
   const bool refused =
       std::ranges::any_of(request.containers, [&](const model::ContainerRequest& asked) {
@@ -63,8 +64,9 @@ bool meets_others(const model::NodeState& node, const Tenant& tenant) {
          });
 }
 
-/// Judges a kubelet-assigned pod. All its resources must be available at once. So the node has the
-/// reason that lasts longest: the last one in the table of reasons.
+/// Judges a kubelet-assigned pod. All resources that it requests must be available at once. If
+/// several are not, the node gets the reason that comes last in the table of reasons, because it
+/// lasts longest.
 model::ReasonCode fit_kubelet(const model::NodeState& node, const model::GpuRequest& request,
                               const Tenant& tenant) {
   model::ReasonCode result = model::ReasonCode::kNone;
@@ -109,8 +111,8 @@ ContainerBits FitMemo::containers_naming(const model::GpuInfo& gpu) {
   return *takers;
 }
 
-/// Returns the containers that accept the model. Comparing it with kBytesOfStep bytes of patterns
-/// takes as long as one search step, and is counted as one.
+/// Returns the containers that accept the model. Comparing the model with kBytesOfStep bytes of the
+/// containers' model filters takes as long as one search step, and is counted as one.
 ContainerBits FitMemo::compare(std::string_view model) {
   constexpr std::size_t kBytesOfStep = 128;
   const model::ModelMatcher text(model);

@@ -11,7 +11,7 @@ bool is_of_plugin(const model::NodeInventory& node, const model::Slice& slice) {
   return node.plugin_owns_all_slices || node.plugin_profiles.contains(slice.profile);
 }
 
-/// The existing slices of the GPU that the device plug-in does not offer, sorted.
+/// The GPU's existing slices, sorted, without those that the device plug-in offers.
 std::vector<model::MigPlacement> existing_slices(const model::NodeInventory& node,
                                                  const model::GpuInfo& gpu) {
   std::vector<model::MigPlacement> slices;

@@ -163,8 +163,8 @@ class NodeStateBuilder {
     model::ContainerType type = model::ContainerType::kApp;
   };
 
-  /// Divides the holding's CPU and memory, and one pod (GpuState::pod_milli), equally between its
-  /// GPUs.
+  /// Divides the holding's CPU and memory equally between its GPUs. Also divides the pod itself,
+  /// which counts as kPodMilli, equally between them (GpuState::pod_milli).
   void spread_over_gpus(const model::HostResources& host) {
     std::ranges::sort(touched_);
     const auto twice = std::ranges::unique(touched_);
@@ -179,8 +179,8 @@ class NodeStateBuilder {
   }
 
   /// Whether the holdings on the GPU take more than it has. False for a GPU that serves slices,
-  /// because take_slice() checks whether they overlap. An excess of up to n - 1 MiB does not count
-  /// if the GPU has n shares by fraction, because rounding can cause it.
+  /// because take_slice() checks whether the slices overlap. If the GPU has n shares by fraction,
+  /// an excess of memory of up to n - 1 MiB is tolerated, because rounding can cause it.
   [[nodiscard]] bool is_over_committed(std::size_t position) const {
     const model::GpuState& gpu = node_.gpus[position];
     if (serves_slices(*gpu.info)) return false;
@@ -280,9 +280,10 @@ class NodeStateBuilder {
     gpu.mig.taken_slices |= range;
   }
 
-  /// Whether the slice must be counted, because no other container of the pod has it already. Two
-  /// containers can have one slice only if one is a plain init container and the other is not a
-  /// sidecar, because such containers run one after the other. Other pairs over-commit the GPU.
+  /// Returns true if no other container of the pod has this slice, so that it must be counted. Two
+  /// containers may have the same slice only if one is a plain init container and the other is not
+  /// a sidecar, because such containers run one after the other. Otherwise the GPU is closed as
+  /// over-committed.
   bool take_own(const OwnSlice& own) {
     bool is_new = true;
     for (const OwnSlice& other : own_slices_) {

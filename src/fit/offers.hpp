@@ -19,7 +19,7 @@ class Offers {
       : node_(node), book_(book), options_(options) {}
 
   void add(const std::vector<Bin>& bins, const Cover& cover);
-  /// Does nothing if an equal placement has been added before, even from other bins.
+  /// Does nothing if an equal placement was added before, even if it was made from other bins.
   void add_new(const std::vector<Bin>& bins, const Cover& cover);
 
  private:

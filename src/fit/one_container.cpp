@@ -56,7 +56,7 @@ class OneContainer {
     for (const std::vector<std::size_t>& set : subsets(node_, gpus, count())) {
       if (within_cap(set)) offer(set, options);
     }
-    // It is possible that no set that was tried is within the cap, although the cheapest set is.
+    // All sets that were tried can exceed the cap, even though the cheapest set is within it.
     if (options.empty()) offer(cheapest(gpus), options);
     return model::ReasonCode::kNone;
   }
@@ -68,15 +68,15 @@ class OneContainer {
     return !whole_ && serves_slices(*gpu.info);
   }
 
-  /// Whether a placement on this GPU has the same scores as one on the GPU before it. Then only the
-  /// first GPU is offered.
+  /// Whether a placement on this GPU has the same scores as one on the GPU before it. If so, this
+  /// GPU is skipped.
   [[nodiscard]] bool equals_previous(std::size_t position) const {
     return equal_states_score_equally_ && position > 0 &&
            node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
   }
 
-  /// The cap limits the sum over all GPUs of the request. So it applies to each single GPU only if
-  /// the request is for one GPU.
+  /// The GPU as the constraints see it. The cap limits the sum over all GPUs of the request, so it
+  /// applies to a single GPU only if the request is for one GPU.
   GpuView view_of(std::size_t position) {
     GpuView view(view_, position);
     if (asked_.count == 1) view.cap_left = cap_left();
@@ -103,7 +103,8 @@ class OneContainer {
     return gpus.size() >= count() && (cap_left() == kNoCap || within_cap(cheapest(gpus)));
   }
 
-  /// The reason of the GPU that meets the most constraints. Requires that no GPU meets all.
+  /// The reason of the first constraint that no GPU meets together with all constraints before it.
+  /// Requires that no GPU meets all constraints.
   model::ReasonCode refusal_on_one_gpu() {
     const std::size_t last = last_applicable(view_);
     std::size_t most_met = 0;
@@ -113,9 +114,9 @@ class OneContainer {
     return constraints()[most_met].reason;
   }
 
-  /// The reason of the first constraint that leaves too few GPUs. From the cap on, GPUs are also
-  /// too few if the cheapest count() of them exceed the cap together. Requires that
-  /// enough(serving()) is false.
+  /// The reason of the first constraint that leaves too few GPUs. Once the cap is among the applied
+  /// constraints, there are also too few GPUs if the cheapest count() of them together exceed the
+  /// cap. Requires that enough(serving()) is false.
   model::ReasonCode refusal_on_several_gpus() {
     std::vector<std::size_t> met(node_.gpus.size());
     for (std::size_t i = 0; i < met.size(); ++i) met[i] = constraints_met(i);
@@ -168,7 +169,8 @@ class OneContainer {
             .compute = price.cost.compute};
   }
 
-  /// Offers every placement on one GPU: for a slice one at each available start, else a single one.
+  /// Offers every placement on one GPU: for a slice, one placement at each available start;
+  /// otherwise a single placement.
   void offer_each(std::size_t position, model::PlacementList& options) {
     const model::GpuState& gpu = node_.gpus[position];
     if (!is_slice_of(gpu)) {

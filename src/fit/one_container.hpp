@@ -11,7 +11,7 @@ namespace snug::fit {
                                                   const Tenant& tenant, FitMemo& memo,
                                                   model::PlacementList& options);
 
-/// Does the same as can_fit() for such a request.
+/// Does the same as can_fit() for an annotated pod's request of one container.
 [[nodiscard]] bool can_fit_one_container(const model::NodeState& node, const Tenant& tenant,
                                          FitMemo& memo);
 

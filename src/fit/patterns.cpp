@@ -16,8 +16,8 @@ bool wants_whole(const model::ContainerRequest& asked) {
   return std::holds_alternative<model::WholeGpuRequest>(asked.device);
 }
 
-/// A pattern is a set whose element of `serves` is true. Returns for each set the maximum of own()
-/// over all patterns that are subsets of it; 0 for a set without such patterns.
+/// `serves` says for each set whether it is a pattern. Returns for each set the maximum of own()
+/// over all patterns that are subsets of the set, except the empty pattern; 0 if there are none.
 template <typename Value, typename Own>
 std::vector<Value> max_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
   std::vector<Value> most(sets);
@@ -117,10 +117,10 @@ std::shared_ptr<const std::vector<Charge>> PatternBook::costs(base::MebiBytes ca
   return known;
 }
 
-/// The mode in which a GPU serves the set; kNone: it does not serve it. A whole GPU serves at most
-/// one app or sidecar. It also serves plain init containers, which end before that container
-/// starts: they may request the whole GPU, or a share without a mode. A shared GPU has the mode
-/// that its containers request, or else the mode that the operator prefers.
+/// The mode in which a GPU serves the set; kNone: it does not serve the set. As a whole GPU, it
+/// serves at most one app or sidecar, and plain init containers that end before this container
+/// starts. These init containers may request the whole GPU, or a share without a mode. A shared GPU
+/// has the mode that its containers request, or else the mode that the operator prefers.
 model::GpuMode PatternBook::mode_of(const GpuOffer& offered, ContainerSet set) const {
   if ((set & whole_gpu_containers_) != 0) {
     const ContainerSet owners = set & all_regular();

@@ -22,8 +22,8 @@ namespace snug::fit {
 
 /// A set of containers: bit b is the container with turn b. Turns order the containers of the
 /// request: first the regular containers (apps and sidecars) in the pod's order, then the plain
-/// init containers. Of the init containers, those that request whole GPUs come first, because
-/// together with them a GPU can serve init containers that it cannot serve without them.
+/// init containers. Init containers that request whole GPUs come before the other init containers,
+/// because some GPUs can serve one of the others only if they also serve one of these.
 using ContainerSet = std::uint32_t;
 /// The set that contains only the container with this turn.
 constexpr ContainerSet bit(std::size_t turn) { return ContainerSet{1} << turn; }
@@ -48,9 +48,9 @@ class Patterns {
  public:
   /// Whether a GPU serves all containers of the set together. True for the empty set.
   [[nodiscard]] bool serves(ContainerSet set) const { return serves_[set]; }
-  /// Whether a GPU serves the set, alone or together with further plain init containers. These can
-  /// help: an init container for which no slice is free can use the slice of another init container
-  /// that needs more.
+  /// Whether a GPU serves the set, or serves it together with further plain init containers. A
+  /// further init container can make the set possible: an init container for which no slice is free
+  /// can use the slice of another init container that needs more.
   [[nodiscard]] bool serves_with_inits(ContainerSet set) const {
     return serves_with_inits_.empty() ? serves_[set] : serves_with_inits_[set];
   }
@@ -67,9 +67,9 @@ class Patterns {
   /// heaviest first; the empty one last.
   [[nodiscard]] std::span<const ContainerSet> fewest_first() const { return fewest_first_; }
 
-  /// Each of these three vectors has one element for each set of regular containers. It is the
-  /// maximum over all patterns that are subsets of this set: the largest number of containers, the
-  /// most compute or the most memory of weight().
+  /// Each of these three vectors has one element for each set of regular containers: the largest
+  /// number of containers, the most compute, or the most memory of any pattern within this set.
+  /// Compute and memory are those of weight().
   [[nodiscard]] const std::vector<std::int32_t>& max_containers() const { return max_containers_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_compute() const { return max_compute_; }
   [[nodiscard]] const std::vector<std::int64_t>& max_memory() const { return max_memory_; }

@@ -1,7 +1,8 @@
 // Decides whether the charges that a reservation states are plausible for its request, and what its
-// devices are charged if the stated charges are not plausible. A charge that depends on the size of
-// the GPU is plausible if a GPU up to an eighth smaller or larger has it, because the GPU can have
-// had another size when the pod was bound (docs/decisions/0011). Pure.
+// devices are charged otherwise. A charge that depends on the size of the GPU is plausible if the
+// request would have this charge on a GPU of another size, up to an eighth smaller or larger. The
+// reason is that the GPU may have had another size when the pod was bound (docs/decisions/0011).
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace snug::fit {
 /// Whether it is plausible that a slice of this profile was chosen for this request.
 [[nodiscard]] bool plausible(const model::MigTable& table, std::uint16_t profile,
                              const model::ContainerRequest& asked);
-/// Whether the charge `stated` is plausible for a slice whose present charge is `today`. Their
-/// memory can differ, because the memory of a profile depends on the driver version.
+/// Whether the charge `stated` is plausible for a slice whose present charge is `today`. The memory
+/// of the two charges can differ, because the memory of a profile depends on the driver version.
 [[nodiscard]] bool plausible(const Charge& today, const Charge& stated);
 
 /// The charge with which a reserved device is counted on its GPU.

@@ -21,14 +21,14 @@ using Aim = CoverSearch::Aim;
 /// The most placements that the first search in collect() adds. Scoring them takes little time, and
 /// most pods have fewer placements.
 constexpr std::size_t kMostOptions = 64;
-/// The most placements that the second search in collect() adds, which spreads the pod. It runs
-/// only if the first search did not find all placements.
+/// The most placements that the second search in collect() adds. This search spreads the pod over
+/// many GPUs. It runs only if the first search did not find all placements.
 constexpr std::size_t kMostSpreadOptions = 32;
-/// The limit of steps for each search under some of the constraints, which finds the reason of a
-/// refusal. Most such searches find a cover at once.
+/// The limit of steps for each search for the reason of a refusal. Such a search applies only some
+/// of the constraints, and most find a cover at once.
 constexpr std::int64_t kMostReasonSteps = 1'000;
-/// The limit of steps for each of the two searches in collect(). possible() has found a cover
-/// before.
+/// The limit of steps for each of the two searches in collect(). They need not find a cover,
+/// because possible() has already found one.
 constexpr std::int64_t kMostOptionSteps = 1'000;
 
 /// The value of GpuClass::weigh_at for all GPUs of the node: the capacity of the largest one.
@@ -128,7 +128,8 @@ class SeveralContainers {
     return known_->possible;
   }
 
-  /// Calls `found` for covers until it returns false. Returns whether the search tried everything.
+  /// Calls `found` for covers until `found` returns false. Returns whether the search was complete:
+  /// neither `found` nor the limit of steps ended it.
   template <typename Found>
   bool run(Aim aim, const std::vector<Bin>& bins, std::int64_t cap_left, std::int64_t most_steps,
            Found found) {
@@ -156,7 +157,8 @@ class SeveralContainers {
     return cover;
   }
 
-  /// The GPUs that can serve any container under the first `count` constraints, in ascending order.
+  /// The GPUs that can serve at least one container of the request under the first `count`
+  /// constraints, in ascending order.
   std::vector<Bin> bins_under(std::size_t count) {
     const std::int64_t before = several_.book.steps();
     std::vector<Bin> bins;

@@ -16,7 +16,7 @@ struct Answer {
 [[nodiscard]] Answer fit_several_containers(const model::NodeState& node, const Tenant& tenant,
                                             FitMemo& memo, model::PlacementList& options);
 
-/// Does the same as can_fit() for such a request.
+/// Does the same as can_fit() for an annotated pod's request of several containers.
 [[nodiscard]] bool can_fit_several_containers(const model::NodeState& node, const Tenant& tenant,
                                               FitMemo& memo);
 

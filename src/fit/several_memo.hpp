@@ -18,7 +18,7 @@ class MultiContainerCache {
   struct Question {
     std::vector<std::size_t> gpu_classes;  // the classes of the GPUs (Patterns::number()), sorted
     std::int64_t cap_left = 0;
-    bool all_constraints = false;  // false: a search with fewer steps, for the reason of a refusal
+    bool all_constraints = false;  // false: a search for the reason of a refusal, with fewer steps
     friend auto operator<=>(const Question&, const Question&) = default;
   };
   struct Known {

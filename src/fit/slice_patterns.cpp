@@ -120,8 +120,8 @@ class SlicesOfSet {
 
 }  // namespace
 
-/// Sets the patterns of a GPU that serves slices. With GpuOffer::any_profile, a container that
-/// names a profile which the GPU does not have is served, but takes no slice.
+/// Sets the patterns of a GPU that serves slices. If GpuOffer::any_profile is true and a container
+/// names a profile that the GPU lacks, the container is served, but takes no slice.
 void PatternBook::serve_slices(Patterns& patterns) {
   const GpuOffer& offered = patterns.offered();
   std::vector<Charge> costs = *patterns.costs_;

@@ -48,8 +48,9 @@ class Placing {
 
  private:
   /// Places the remaining slices beside `use`; returns whether it succeeded. Tries the starts of
-  /// the next slice in their order (StartOrders), from position `from` on. Slices of equal profiles
-  /// are placed at starts in this order, so that no set of placements is tried twice.
+  /// the next slice in their order (StartOrders), from position `from` on. Of two adjacent equal
+  /// profiles, the second is tried only at starts after that of the first, so that no set of
+  /// placements is tried twice.
   bool extend(const model::MigUse& use, std::size_t from) {
     if (placed_.size() == profiles_.size()) return true;
     const std::uint16_t profile = profiles_[placed_.size()];

@@ -14,7 +14,7 @@
 namespace snug::fit {
 namespace {
 
-/// The slices that a GPU which serves slices would offer if it were empty.
+/// The slices that the GPU would offer if it were empty. Requires that the GPU serves slices.
 MigFree offered_slices(const model::NodeInventory& node, const model::GpuState& gpu) {
   MigFree free = MigFree::empty_card(*gpu.info);
   free.keep_what_node_offers(node, *gpu.info);
@@ -37,7 +37,7 @@ bool could_have(const model::NodeInventory& node, const model::GpuState& gpu,
   return card != nullptr && mig::smallest_profile(*card->table, requirement).has_value();
 }
 
-/// Whether both GPUs serve no slices and could_have() returns the same for both.
+/// Whether neither GPU serves slices and could_have() returns the same for both.
 bool same_card(const model::GpuState& a, const model::GpuState& b) {
   return a.closure == b.closure && a.memory == b.memory && a.info->model == b.info->model &&
          !serves_slices(*a.info) && !serves_slices(*b.info);
@@ -52,9 +52,9 @@ bool any_could_have(const model::NodeState& node, const mig::SliceRequirement& r
   return false;
 }
 
-/// Whether the container requests more than the GPU has, or in MIG mode more than any of its slices
-/// has. False for a vanished GPU, and in MIG mode if the container cannot use a slice or the GPU
-/// offers none.
+/// Whether the GPU is too small for the container; in MIG mode, whether every slice that it offers
+/// is too small. In MIG mode, the result is false if the container cannot use a slice or the GPU
+/// offers none. It is always false for a vanished GPU.
 bool too_small(const model::NodeInventory& node, const model::GpuState& gpu,
                const model::ContainerRequest& asked, const mig::SliceRequirement& requirement) {
   if (gpu.closure == model::GpuClosure::kVanished) return false;
@@ -69,8 +69,8 @@ bool too_small(const model::NodeInventory& node, const model::GpuState& gpu,
 
 model::ReasonCode closest_reason(const model::NodeState& node, FitMemo& memo,
                                  model::ReasonCode found) {
-  // A reason before kWrongMode is kept: under the constraints on size, model and mode alone, the
-  // request fits on the node.
+  // If the reason comes before kWrongMode, the request fits on the node as far as size, model and
+  // mode are concerned. So there is no more specific reason.
   if (found < model::ReasonCode::kWrongMode) return found;
   for (const model::ContainerRequest& asked : memo.request().containers) {
     const std::optional<mig::SliceRequirement> need = mig::slice_requirement(asked);

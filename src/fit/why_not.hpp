@@ -1,4 +1,5 @@
-// Replaces the reason of the constraint that refuses a request by a more specific one.
+// Finds the reason to report for a refused request. It can be more specific than the reason of the
+// constraint that refuses the request.
 #pragma once
 
 #include "snug/fit/fit.hpp"

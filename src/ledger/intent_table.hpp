@@ -15,9 +15,9 @@
 namespace snug::ledger {
 
 /// Call it when a pod with an intent gets a holding. Returns whether pods that were refused because
-/// of the intent may fit now. That is so if the holding differs from the intent, or if it puts a
-/// GPU that is empty in `before` into a sharing mode other than GpuState::sharing_mode, since other
-/// pods may need the new mode.
+/// of the intent may fit now. They may if the holding's reservation differs from the intent's. They
+/// also may if the holding puts a GPU that is empty in `before` into a sharing mode other than
+/// GpuState::sharing_mode, since other pods may need the new mode.
 [[nodiscard]] bool may_free_capacity(const model::Holding& intent, const model::Holding& holding,
                                      const model::NodeState& before);
 
@@ -27,7 +27,8 @@ class IntentTable {
       : ttl_(limits.intent_ttl_ms), max_intents_(static_cast<std::size_t>(limits.max_intents)) {}
 
   /// Adds an intent, in place of the pod's earlier one. If there are too many intents, drops the
-  /// oldest. Returns whether a placement other than the new one has lost its intent.
+  /// oldest. Returns true if an intent was dropped, or if the pod's earlier intent had another
+  /// reservation.
   bool put(model::HoldingPtr intent, base::TimePoint now);
   /// Removes and returns the pod's intent. Null: the pod has none.
   model::HoldingPtr remove(std::string_view uid);

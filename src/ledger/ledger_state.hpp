@@ -128,8 +128,8 @@ struct Ledger::State {
     return [this](const model::Nomination& pod) { return !entries.contains(pod.rank.uid); };
   }
 
-  /// Adds the nominations of a list. Returns the number of pods whose nominations, earlier or
-  /// listed ones, were dropped.
+  /// Adds the nominations of a list. Returns the number of pods that are left without a nomination
+  /// because there are too many.
   std::size_t nominate_all(const model::Nominations& listed) {
     // A set, since two nominations of one pod may be dropped: its earlier one and the listed one.
     std::unordered_set<std::string> left_out;

@@ -56,8 +56,8 @@ class ListReplacement {
   }
 
  private:
-  // The mutex is unlocked after this many pods that may change, which take about 2 us each, or
-  // after this many pods that are only looked up.
+  // The mutex is unlocked after kPodsPerTurn pods that may change, which take about 2 us each, or
+  // after kLookUpsPerTurn pods that are only looked up.
   static constexpr std::size_t kPodsPerTurn = 256;
   static constexpr std::size_t kLookUpsPerTurn = 4'096;
 

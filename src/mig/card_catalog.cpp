@@ -58,7 +58,7 @@ constexpr auto kTwelveSliceShapes =
 constexpr CardGeometry kTwelveSlices{12, kTwelveSliceShapes};
 
 // Source: the MIG User Guide. It gives the number of slices of each profile, but no placements. So
-// the axis here has two memory slices, each as large as the smallest profile.
+// this table assumes two memory slices, each as large as the smallest profile.
 constexpr auto kHalvesWithMediaShapes = std::to_array<ProfileShape>({{1, 1, "", 0b11},
                                                                      {1, 1, "+me", 0b11},
                                                                      {1, 1, "+gfx", 0b11},
@@ -117,12 +117,12 @@ constexpr auto kRows = std::to_array<CardRow>({
      96'256,
      &kSevenSlices,
      {{{1, 12, 11'008}, {2, 24, 22'144}, {4, 47, 47'488}, {8, 94, 95'360}}}},
-    // Memory: `nvidia-smi mig -lgip` of H20 for 1g; the other profiles are multiples of 1g.
+    // Memory: for 1g, `nvidia-smi mig -lgip` of H20; for the other profiles, a multiple of 1g.
     {"H100-96GB",
      98'304,
      &kSevenSlices,
      {{{1, 12, 12'032}, {2, 24, 24'064}, {4, 48, 48'128}, {8, 96, 96'256}}}},
-    // Memory: a listing of unknown origin for 1g, 2g and 7g; 3g and 4g have twice the memory of 2g.
+    // Memory: for 1g, 2g and 7g, a listing of unknown origin; for 3g and 4g, twice that of 2g.
     {"H200-141GB",
      144'384,
      &kSevenSlices,
@@ -132,8 +132,8 @@ constexpr auto kRows = std::to_array<CardRow>({
      147'456,
      &kSevenSlices,
      {{{1, 18, 18'432}, {2, 36, 36'864}, {4, 72, 73'728}, {8, 144, 147'456}}}},
-    // Memory: go-nvml b200.go; 1g is nominal, since eight 1g slices of go-nvml exceed the card's
-    // memory.
+    // Memory: go-nvml b200.go. For 1g, nominal memory, because eight times the value in go-nvml
+    // exceeds the memory of the card.
     {"B200",
      184'320,
      &kSevenSlices,
@@ -171,8 +171,8 @@ struct Alias {
 };
 
 // Second names of profiles. go-nvlib, and therefore HAMi and nos, round the memory of the A100 down
-// to 79 GB. mig-parted lists a GB200 with 189 GB besides the one with 186 GB; the driver of each
-// card accepts only the names for its own memory.
+// to 79 GB. mig-parted has profile names for a GB200 with 186 GB and for one with 189 GB; the
+// driver of a card accepts only the names for the memory of that card.
 constexpr auto kAliases = std::to_array<Alias>({{"A100-80GB", "7g.80gb", "7g.79gb"},
                                                 {"GB200", "3g.93gb", "3g.95gb"},
                                                 {"GB200", "4g.93gb", "4g.95gb"},
@@ -182,8 +182,9 @@ constexpr const SizeMemory& size_memory_of(const CardRow& row, const ProfileShap
   return *std::ranges::find(row.memory_by_size, shape.size, &SizeMemory::size);
 }
 
-/// Whether each profile of the row has an entry in `memory_by_size` and at least one start, ends
-/// within the axis, and has at most its proportional part of the card's memory.
+/// Whether each profile of the row has an entry in `memory_by_size`, has at least one start, ends
+/// within the memory slices of the card from each of its starts, and has at most its proportional
+/// part of the memory of the card.
 constexpr bool consistent(const CardRow& row) {
   return std::ranges::all_of(row.geometry->shapes, [&](const ProfileShape& shape) {
     const auto part = std::ranges::find(row.memory_by_size, shape.size, &SizeMemory::size);

@@ -10,7 +10,7 @@ namespace {
 
 /// Enumerates layouts by depth-first search. Slices are added in ascending order of their starts. A
 /// maximal layout has no gap in which a slice that uses no engines fits, so the search for maximal
-/// layouts does not continue behind such a gap.
+/// layouts abandons each layout that leaves such a gap.
 class LayoutSearch {
  public:
   LayoutSearch(const model::MigTable& table, std::vector<model::MigPlacement> slices, bool maximal)
@@ -53,8 +53,8 @@ class LayoutSearch {
     });
   }
 
-  /// Extends `layout_` in all ways by slices of `slices_` from position `next` on. `layout_` uses
-  /// `use`, and its last slice ends at `end`.
+  /// Adds slices of `slices_`, from position `next` on, to `layout_` in all possible ways. `use` is
+  /// what the slices of `layout_` use; `end` is the end of the last of them.
   // NOLINTNEXTLINE(misc-no-recursion): the depth is at most the number of memory slices
   void extend(const model::MigUse& use, int end, std::size_t next) {
     const int reach = fill_limit_[static_cast<std::size_t>(end)];

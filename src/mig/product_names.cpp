@@ -11,7 +11,7 @@
 namespace snug::mig {
 namespace {
 
-/// The words in the product names of one card. Each list is separated by single spaces.
+/// The words in the product names of one card. In each list, single spaces separate the words.
 struct ProductNaming {
   std::string_view card;
   std::string_view required;  // words that a product name must have
@@ -112,8 +112,9 @@ bool is_name_of(const Product& product, const Words& name) {
          knows_all(product, name);
 }
 
-/// Whether `name` has only the first few of the required words. `rtx pro` starts RTX PRO 6000, but
-/// `rtx 6000` does not, because `pro` is missing before `6000`.
+/// Whether `name` is an incomplete name of the product: it has the first one or more required
+/// words, but none of the rest. `rtx pro` is an incomplete name of RTX PRO 6000. `rtx 6000` is not,
+/// because it has `6000` without `pro`.
 bool starts_name_of(const Product& product, const Words& name) {
   const auto stands = [&](std::string_view word) { return contains(name, word); };
   const auto missing = std::ranges::find_if_not(product.required, stands);

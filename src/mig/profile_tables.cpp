@@ -73,6 +73,16 @@ std::optional<MigProfileName> parse_mig_profile_name(std::string_view text) {
   return name;
 }
 
+std::string canonical_profile_name(std::string profile) {
+  std::optional<MigProfileName> name = parse_mig_profile_name(profile);
+  return name ? std::move(name->canonical) : std::move(profile);
+}
+
+std::string profile_alias(std::string_view profile) {
+  if (profile == "7g.79gb") return "7g.80gb";
+  return profile == "7g.80gb" ? "7g.79gb" : "";
+}
+
 model::MigTablePtr build_mig_table(std::vector<model::MigProfile> published) {
   if (published.size() > model::kMaxMigProfiles) return nullptr;
   model::MigTable table;

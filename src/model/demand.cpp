@@ -5,8 +5,8 @@
 namespace snug::model {
 namespace {
 
-/// More CPU (thousandths of a core) or memory (MiB) than any node has. Products stay within 64
-/// bits.
+/// More CPU (thousandths of a core) or memory (MiB) than any node has. Free amounts are limited to
+/// this, so that products with them fit into 64 bits.
 constexpr std::int64_t kMostFree = 1'000'000'000;
 
 }  // namespace
@@ -31,13 +31,15 @@ std::int64_t StrandingTable::stranded(std::int64_t free, std::int64_t allocatabl
 }
 
 std::int64_t StrandingTable::unserved(std::int64_t free, std::int64_t gpu) const {
-  // The critical need is 1000 * free / gpu. This is its bin.
+  // Pods that need more of the resource than the critical need, 1000 * free / gpu, cannot use all
+  // of `gpu`. `critical` is the bin of the critical need.
   const std::int64_t critical = free * 1000 / gpu / bin_width_;
   if (critical >= static_cast<std::int64_t>(kBins)) return 0;
   const auto bin = static_cast<std::size_t>(critical);
   const Tail& above = suffix_sums_[bin + 1];
   const std::int64_t of_above = gpu * above.share - free * above.served_per_unit / kServedScale;
-  // The critical bin has needs below and above the critical need, so its mean need is used.
+  // The critical bin has needs below and above the critical need. The mean need of the bin stands
+  // for all of them.
   const Tail own{suffix_sums_[bin].share - above.share,
                  suffix_sums_[bin].served_per_unit - above.served_per_unit};
   return of_above +
@@ -51,7 +53,8 @@ std::int64_t StrandingTable::oversized(std::int64_t free, std::int64_t allocatab
   if (first >= static_cast<std::int64_t>(kBins)) return 0;
   const std::int64_t served =
       free * suffix_sums_[static_cast<std::size_t>(first)].oversized_per_unit / kServedScale;
-  // With less than one whole GPU free, many of these pods do not fit on the GPU in any case.
+  // If less than one whole GPU is free, many oversized pods would not fit on the GPU even with
+  // enough CPU and memory.
   return served * std::min<std::int64_t>(gpu, 1000) / 1000;
 }
 

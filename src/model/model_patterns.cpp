@@ -84,14 +84,14 @@ bool ModelMatcher::matches_any(std::span<const std::string> patterns) const {
                              [&](const std::string& pattern) { return matches(pattern); });
 }
 
-/// Matches `pattern` with `unsuffixed_` from `begin` on. Scans the pattern once. `after` is the set
-/// of bytes at which a match of the pattern so far can end.
+/// Whether `pattern` matches `unsuffixed_` from byte `begin` on. Scans `pattern` once. `after` is
+/// the set of bytes at which a match of the scanned part of `pattern` can end.
 bool ModelMatcher::matches_from(std::size_t begin, std::string_view pattern) const {
-  bool may_be_empty = begin == 0;  // whether the pattern so far matches an empty text
+  bool may_be_empty = begin == 0;  // whether the scanned part matches the empty text
   Bytes after = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
   for (const char c : pattern) {
     if (c == '*') {
-      // Sets all bits from the lowest one up, because `*` matches any number of further bytes.
+      // `*` matches any number of further bytes, so all bits above the lowest set bit are set too.
       after = may_be_empty ? ~Bytes{0} : after | -after;
       continue;
     }

@@ -37,8 +37,8 @@ class PreemptionDecision {
     if (may_replace_proposed()) bound_to_go.assign(bound_to_go.size(), false);
     gone = united(proposed_, terminating_);
     if (check_.fits(gone)) {
-      // kube-scheduler's victims suffice. Add no other victims, because kube-scheduler has
-      // considered disruption budgets. Only reprieve victims that terminating pods make
+      // kube-scheduler's victims suffice. Snug adds no others, because kube-scheduler has
+      // considered disruption budgets. Snug only reprieves the victims that terminating pods make
       // unnecessary.
       reprieve(check_, pods_where([&](std::size_t i) { return proposed_[i] && !bound_to_go[i]; }),
                gone);
@@ -105,8 +105,8 @@ class PreemptionDecision {
 
   /// Repeats reprieve() until it removes no victim. One pass may not suffice if there are nominated
   /// pods, because a victim that is necessary in a large set may be unnecessary in a smaller one:
-  /// after more evictions a nominated pod may fit without waiting, and then this pod must continue
-  /// to fit beside the preemptor.
+  /// after many evictions a nominated pod may fit at once, and then the preemptor must leave room
+  /// for it. After fewer evictions, the nominated pod waits for other pods to end.
   void reprieve_again(const PodSet& bound_to_go, PodSet& gone) {
     PodSet before;
     do {
@@ -148,7 +148,8 @@ class PreemptionDecision {
            });
   }
 
-  /// The pods that can be evicted in addition to the pods in `gone` and have at most this priority.
+  /// The pods with a priority of at most `highest_priority` that can be evicted in addition to the
+  /// pods in `gone`.
   [[nodiscard]] Pods evictable_pool(const PodSet& gone, std::int32_t highest_priority) const {
     Pods pool;
     for (const std::size_t position : pods()) {
@@ -163,9 +164,9 @@ class PreemptionDecision {
     return pool;
   }
 
-  /// The lowest priority for which the eviction of all pods up to this priority suffices. The
-  /// result is not lower than the highest priority in `gone` (without terminating pods), because
-  /// these pods are evicted in any case, and sparing pods of lower priority has no benefit.
+  /// The lowest priority P such that it suffices to evict `gone` and all evictable pods of priority
+  /// P or lower. P is at least the highest priority in `gone` (without terminating pods): pods of
+  /// that priority are evicted in any case, so a lower P has no benefit.
   [[nodiscard]] std::int32_t priority_threshold(const PodSet& gone) {
     constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
     constexpr auto kHighest = std::numeric_limits<std::int32_t>::max();

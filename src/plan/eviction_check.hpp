@@ -27,8 +27,8 @@ class EvictionCheck {
   }
   /// Whether the preemptor fits after the pods in `evicted` have been evicted.
   [[nodiscard]] bool fits(const PodSet& evicted) { return host_fits(evicted) && gpus_fit(evicted); }
-  /// Whether the preemptor's GPU request fits after the pods in `evicted` have been evicted.
-  /// Returns false without a trial if the limit on work is reached, unless the result is cached.
+  /// Whether the preemptor's GPU request fits after the pods in `evicted` have been evicted. If the
+  /// limit on work is reached and no result is cached, returns false without a trial.
   [[nodiscard]] bool gpus_fit(const PodSet& evicted);
   /// Whether the node has enough CPU, memory and pod slots for the preemptor after the pods in
   /// `evicted` have been evicted, by node_resources_fit(). True if the node's allocatable is
@@ -59,7 +59,7 @@ class EvictionCheck {
   bool budget_exhausted_ = false;
   std::int64_t work_budget_ = base::kMaxEvictionWork - base::kLastPassWork;
   std::vector<std::size_t> gpu_pods_;              // positions of the pods that hold GPUs
-  std::unordered_map<PodSet, bool> fits_without_;  // results by the set of evicted gpu_pods_
+  std::unordered_map<PodSet, bool> fits_without_;  // results, by which gpu_pods_ are evicted
 };
 
 }  // namespace snug::plan

@@ -42,8 +42,8 @@ class NominationGuard::TentativeNode {
     namespace_usage_.add(incoming.name_space, held_compute_of(*placed_.back()));
   }
 
-  /// The size of the pod's tightest placement together with the pods placed so far; nullopt: the
-  /// pod does not fit.
+  /// The size of the tightest placement that the pod has beside the pods placed so far; nullopt if
+  /// the pod does not fit.
   [[nodiscard]] std::optional<std::int64_t> size_if_it_fits(const ProtectedPod& pod) const {
     const Options ways(*this, pod);
     if (ways.order.empty()) return std::nullopt;
@@ -65,8 +65,8 @@ class NominationGuard::TentativeNode {
   }
 
  private:
-  /// The placements of a protected pod on the tentative node after the pods that must end first
-  /// have ended.
+  /// The placements that a protected pod has on the tentative node. The pods that must end before
+  /// it fits (ProtectedPod::waits_for) count as gone.
   struct Options {
     Options(const TentativeNode& tentative, const ProtectedPod& pod) {
       const model::NodeState& node = tentative.node_;
@@ -94,10 +94,11 @@ class NominationGuard::TentativeNode {
     std::vector<std::size_t> order;  // positions in `options`, the tightest placement first
   };
 
-  /// Sorts the pods in the order in which they are placed. Pods for which the fewest other pods
-  /// must end come first, because the GPUs that are free for them are also free for all later pods.
-  /// Among these, pods that request a sharing mode come first, so that other pods can use the GPUs
-  /// that they open; then large pods, so that small pods fill the gaps.
+  /// Sorts the pods in the order in which they are placed. The pods that wait for the fewest other
+  /// pods to end come first, because the GPUs that are free for them are free for all later pods
+  /// too. Among these, pods that require a mode (`gpu-isolation`) come first, so that later pods
+  /// can share the GPUs that these pods open. Then large pods come before small ones, which fill
+  /// the gaps.
   static std::vector<ProtectedPod> in_placing_order(const std::vector<ProtectedPod>& pods) {
     const auto priority_bound = [](const ProtectedPod& kept) {
       return kept.waits_for == WaitsFor::kAllLowerPriority ? kept.pod->rank.priority : 0;
@@ -122,8 +123,8 @@ class NominationGuard::TentativeNode {
   }
 
   /// Places `pods` in addition to the pods placed so far; returns whether it succeeded. `first` is
-  /// true while every pod has its tightest placement; this costs no trials. Once a pod has another
-  /// placement, each call of fit() costs as many trials as its work.
+  /// true while every pod placed so far has its tightest placement; fit() costs no trials then.
+  /// Otherwise, each call of fit() costs as many trials as its work.
   bool place_remaining(std::span<const ProtectedPod> pods, int& trials, bool first = true) {
     if (pods.empty()) return true;
     if (!first && trials <= 0) return false;
@@ -144,7 +145,7 @@ class NominationGuard::TentativeNode {
     placed_.pop_back();
   }
 
-  /// The nominated pod as an incoming pod, with profiles that are not used.
+  /// The nominated pod as an incoming pod. Nothing reads its `profiles`.
   [[nodiscard]] IncomingPod as_incoming(const model::Nomination& pod) const {
     return {.name_space = pod.name_space,
             .rank = pod.rank,
@@ -195,9 +196,9 @@ GpuMarks NominationGuard::gpus_to_distinguish() const {
   return marks;
 }
 
-/// Adds the pod to protected_ if it fits in one of the three states. Called in the order of rank.
-/// If the pod does not fit together with the present placements of the pods before it, places all
-/// of them again by backtracking.
+/// Protects the pod if it fits for one of the values of WaitsFor. Must be called in the order of
+/// rank. If the pod does not fit beside the tentative placements of the pods before it, places all
+/// of these pods again by backtracking.
 void NominationGuard::protect(const model::Nomination& pod, TentativeNode& tentative) {
   memos_.push_back(std::make_unique<fit::FitMemo>(pod.request));
   ProtectedPod kept{.pod = &pod, .memo = memos_.back().get()};
@@ -238,7 +239,8 @@ bool NominationGuard::admits(model::PlacementView placement) {
   tentative.place(incoming_, placement);
   // Usually all protected pods fit at their tightest placements.
   if (tentative.place_all(protected_, distinct_gpus_, 0)) return true;
-  // A necessary condition that is cheap to check: each protected pod fits without the others.
+  // First checks a necessary condition, because it is cheap: each protected pod must fit if the
+  // other protected pods are ignored.
   const bool each = std::ranges::all_of(protected_, [&](const ProtectedPod& kept) {
     return tentative.size_if_it_fits(kept).has_value();
   });

@@ -39,9 +39,9 @@ void filter_options(model::PlacementList& options, const Keep& keep) {
   options = std::move(kept);
 }
 
-/// Whether the placement may use the allocation's GPU in the allocation's mode. A share on an empty
-/// GPU must have the first sharing mode that the operator allows, unless a container on this GPU
-/// requests a mode.
+/// Whether the allocation may use its mode on its GPU. A share on an empty GPU must have the GPU's
+/// default mode (the first sharing mode that the operator allows), unless a container that the
+/// placement puts on this GPU requests a mode.
 bool opens_in_default_mode(const model::NodeState& node, const model::GpuRequest& request,
                            model::PlacementView placement,
                            const model::DeviceAllocation& allocation) {
@@ -62,8 +62,8 @@ FoundPlacements PlacementFinder::find() {
   if (later == nullptr) return {.reason = fit_on_state(node_), .with_intents = nullptr};
   model::ReasonCode beside = fit_on_state(*later);
   if (beside == model::ReasonCode::kNone && options_.empty()) {
-    // fit() offers only the first of several identical GPUs, and an intent possibly determines the
-    // mode of that first GPU. Mark the GPUs that have intents as different and try again.
+    // fit() offers only the first of several identical GPUs, and an intent may already determine
+    // the mode of that GPU. So treat the GPUs with intents as different and call fit() again.
     GpuMarks marks;
     for (std::size_t i = node_.holdings.size(); i < later->holdings.size(); ++i) {
       mark_gpus(node_, *later->holdings[i], marks);
@@ -114,12 +114,13 @@ model::ReasonCode PlacementFinder::fit_on_state(const model::NodeState& state) {
   return options_.empty() ? model::ReasonCode::kNominated : model::ReasonCode::kNone;
 }
 
-/// Called if no placement that fit() returned leaves enough capacity for the nominated pods. Other
-/// placements may do so, because fit() returns a limited number of placements and uses only the
-/// first of identical GPUs. First calls fit() on a state in which GPUs that will differ later are
-/// not identical (NominationGuard::with_distinct_gpus). If this finds nothing, calls fit() on the
-/// node with the nominated pods added, so that every placement respects them. GPUs on which a
-/// nominated pod waits for other pods to end are over-committed in that state and not used.
+/// Called if none of the placements that fit() returned leaves enough capacity for the nominated
+/// pods. Other placements may do so: fit() returns only a limited number of placements, and of
+/// identical GPUs it uses only the first. First calls fit() on a state in which GPUs that will
+/// differ later count as different (NominationGuard::with_distinct_gpus). If this finds no
+/// placement, calls fit() on the node with the nominated pods added, so that every placement leaves
+/// room for them. In that state, a GPU on which a nominated pod waits for other pods to end is
+/// over-committed, so fit() does not use it.
 void PlacementFinder::fit_beside_nominated(NominationGuard& guard, const model::NodeState& state) {
   if (const model::NodeStatePtr distinct_state = guard.with_distinct_gpus(state))
     fit_and_filter(*distinct_state, guard);

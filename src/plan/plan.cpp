@@ -117,8 +117,8 @@ class Planner {
     return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
   }
 
-  /// Sets the verdicts of the candidates that are unknown or cached. Adds the other candidates to
-  /// to_judge_.
+  /// Sets the verdict of each candidate that is not in the snapshot or whose verdict is cached.
+  /// Adds all other candidates to to_judge_.
   template <typename Before>
   void read_cached_verdicts(const Before& before) {
     const model::NodeTable& nodes = input_.snapshot.nodes;

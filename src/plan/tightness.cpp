@@ -6,7 +6,7 @@
 namespace snug::plan {
 namespace {
 
-/// How loose a placement is, the more important number first.
+/// How much capacity a placement leaves free. Compared by opened_gpus, then by free_milli_sum.
 struct Slack {
   std::int64_t opened_gpus = 0;     // GPUs of the placement that were empty
   std::int64_t free_milli_sum = 0;  // GpuState::free_milli_sum of its GPUs after the placement

@@ -14,10 +14,10 @@ namespace {
 
 using Pods = std::vector<std::size_t>;
 
-// Limits of the exact search, in addition to kMaxEvictionWork. The search is made only if the pool
-// has at most kMaxPodsForExactSearch pods. It then nearly always completes; if not, the best result
-// so far is used. It has fewer steps if there are nominated pods, because a step then costs more
-// than ten times as much.
+// Limits of the exact search, in addition to kMaxEvictionWork. The search runs only if the pool has
+// at most kMaxPodsForExactSearch pods. It then nearly always completes; otherwise the best result
+// so far is used. With nominated pods the limit on steps is lower, because each step then costs
+// more than ten times as much.
 constexpr std::size_t kMaxPodsForExactSearch = 16;
 constexpr int kMaxSteps = 500;
 constexpr int kMaxStepsBesideNominated = 50;
@@ -118,8 +118,8 @@ class VictimSearch {
     return order;
   }
 
-  /// For each pod of the pool, by position: the number of pods of the pool on the least crowded of
-  /// its GPUs.
+  /// For each pod of the pool, by its position in NodeState::holdings: the number of pods of the
+  /// pool on the least crowded GPU that the pod holds.
   [[nodiscard]] std::vector<std::size_t> fewest_pods_on_gpu() const {
     std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
     for (const std::size_t position : in_.pool) {
@@ -134,9 +134,10 @@ class VictimSearch {
     return fewest;
   }
 
-  /// The orders in which reprieve() is tried: first the order of importance, as in kube-scheduler;
-  /// then, for each resource, an order that begins with the pods that free the least of it; last,
-  /// an order that begins with CPU-only pods and then has the pods on the most crowded GPUs.
+  /// The orders in which reprieve() is tried. The first is the order of importance, as in
+  /// kube-scheduler. Then come three orders by GPU compute, CPU and memory; each begins with the
+  /// pods that hold the least of that resource. The last order begins with CPU-only pods, followed
+  /// by the pods on the most crowded GPUs.
   [[nodiscard]] std::vector<Pods> orders() const {
     const std::vector<std::size_t> fewest = fewest_pods_on_gpu();
     const model::NodeInventory* inventory = in_.node.inventory.get();
@@ -164,9 +165,9 @@ class VictimSearch {
     return gpus;
   }
 
-  /// For each GPU: if the eviction of its pods alone frees enough GPU capacity, reprieves the pods
-  /// on other GPUs as far as CPU, memory and pod slots permit, and then the pods on this GPU that
-  /// are unnecessary as victims.
+  /// Tries each GPU on which the eviction of its pods frees enough GPU capacity. Reprieves the pods
+  /// on other GPUs as far as CPU, memory and pod slots permit. Then reprieves those pods on this
+  /// GPU that are unnecessary as victims.
   void try_each_gpu() {
     std::map<std::size_t, PodSet> holders;
     for (const std::size_t position : in_.pool) {

@@ -1,6 +1,6 @@
-// Searches for the fewest and least important pods whose eviction makes the preemptor fit. For few
-// pods the result is exact, by branch and bound. For more pods it is the best result of several
-// orders of reprieve.
+// Searches for the fewest and least important pods whose eviction makes the preemptor fit. Applies
+// reprieve() in several orders of the pods and keeps the best result. If there are few pods, then
+// also searches for the exact optimum, by branch and bound.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct VictimSearchInput {
   EvictionCheck& after;
   PodSet evicted;                 // pods that are evicted in any case
   std::vector<std::size_t> pool;  // other possible victims; evicting all of them suffices
-  PodSet preferred;               // pods that are preferred as victims among equal solutions
+  PodSet preferred;               // among equally many victims, those in this set are preferred
 };
 
 /// Whether pod `a` ranks before pod `b` (model::PodRank): the higher priority, then the older pod.
@@ -23,8 +23,9 @@ struct VictimSearchInput {
   return a.rank.outranks(b.rank);
 }
 
-/// Returns `input.evicted` and the best subset of `input.pool`: the fewest pods, then the most
-/// preferred ones, the lowest sum of priorities, the youngest pods, the lower uids.
+/// Returns `input.evicted` and the best subset of `input.pool`. Subsets are compared by these
+/// criteria, in this order: fewer pods; fewer pods outside of `input.preferred`; the lower sum of
+/// priorities; younger pods; lower uids.
 [[nodiscard]] PodSet search_victims(VictimSearchInput input);
 
 /// Removes from `gone`, in the order of `pods`, each pod that is unnecessary as a victim: the

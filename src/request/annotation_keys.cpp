@@ -13,7 +13,8 @@
 namespace snug::request {
 namespace {
 
-/// The largest size of a value of gpu-model. It limits the reservation, which contains a copy.
+/// The largest size of a value of gpu-model, in bytes. It is limited because the reservation
+/// contains a copy of the value.
 constexpr std::size_t kMaxModelFilterBytes = 253;
 
 bool all_digits(std::string_view text) {
@@ -88,7 +89,7 @@ ReadText read_count(std::string_view value, model::ContainerRequest& request) {
 ReadText read_compute(std::string_view value, model::ContainerRequest& request) {
   const auto percent = small_number(value);
   if (!percent || *percent > 100) {
-    return std::unexpected("a whole number of percent from 1 to 100");
+    return std::unexpected("a whole percentage from 1 to 100");
   }
   request.compute_percent = percent;
   return std::string(value);
@@ -166,9 +167,9 @@ struct KeyRow {
   std::string_view alias_of = {};
 };
 
-/// The keys, in the order of ContainerRequest::text. Keys of KAI Scheduler are aliases. If Snug
-/// ignored the key `gpu-fraction-num-devices`, a pod written for KAI Scheduler would get only one
-/// GPU.
+/// The keys, in the order in which ContainerRequest::text has them. Two keys of KAI Scheduler are
+/// aliases. If Snug ignored `gpu-fraction-num-devices`, a pod that was written for KAI Scheduler
+/// and requests several GPUs by this key would get only one.
 constexpr auto kKeys = std::to_array<KeyRow>(
     {{.name = "gpu-fraction", .read = read_fraction, .asks = true},
      {.name = "gpu-memory", .read = read_memory, .asks = true},

@@ -18,7 +18,7 @@ namespace snug::request {
 namespace {
 
 constexpr std::int64_t kMaxAnnotationBytes = 262'144;  // Kubernetes' TotalAnnotationSizeLimitB
-constexpr std::int64_t kBytesWritten = 2'048;  // for a pod with one container, without its devices
+constexpr std::int64_t kBytesWritten = 2'048;          // for the pod and its first container
 constexpr std::int64_t kBytesPerFurtherContainer = 1'024;
 constexpr std::int64_t kBytesPerDevice = 512;
 constexpr std::int64_t kMaxDevices = 128;  // a larger request is TooLarge on every node
@@ -33,8 +33,9 @@ std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
   for (const model::ContainerRequest& container : request.containers) {
     devices += request.is_kubelet_assigned() ? 1 : container.count;
   }
-  // The kubelet-assigned units of a container count as one device and as no further container,
-  // because they need fewer bytes than a device, and no annotations that name devices.
+  // The kubelet-assigned units of a container are counted as one device, which needs more bytes
+  // than they do. Further containers are not counted, because Snug writes no annotations that name
+  // the devices of such a pod.
   const auto further =
       request.is_kubelet_assigned() ? 0 : static_cast<std::int64_t>(request.containers.size()) - 1;
   const auto needed = kBytesWritten + kBytesPerFurtherContainer * further +
@@ -70,10 +71,10 @@ struct KubeletCount {
   std::int64_t count;
 };
 
-/// Reduces the units of one resource that containers request to those that the pod holds at one
-/// time: the units of app containers and sidecars. If a plain init container, together with the
-/// sidecars started before it, requests more than these units, the largest excess is added. App
-/// containers reuse devices of init containers.
+/// Reduces the containers' requests for one resource to the units that the pod holds at one time.
+/// These are the units of its app containers and sidecars. App containers reuse the devices of
+/// plain init containers. Only if a plain init container and the sidecars started before it
+/// together request more, the largest excess is added.
 std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
   std::vector<KubeletCount> held;
   std::int64_t running = 0;

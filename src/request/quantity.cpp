@@ -106,8 +106,8 @@ struct Whole {
 };
 
 /// Computes ceil(mantissa × 10^ten × 2^two). If this exceeds 2^64, the result is an arbitrary
-/// number above 2^64. 128 bits do not overflow: the mantissa has at most 64 bits, `two` is at most
-/// 60, and one more decimal digit needs at most 4 bits.
+/// number above 2^64. The computation does not overflow 128 bits: the mantissa has at most 64 bits,
+/// `two` is at most 60, and a number above 2^64 is not multiplied by 10 again.
 Whole round_up(std::uint64_t mantissa, int ten, int two) {
   constexpr Wide kBound = Wide{1} << 64;
   if (mantissa == 0) return {0, true};
@@ -197,8 +197,8 @@ std::expected<base::MebiBytes, std::string_view> parse_gpu_memory(std::string_vi
     ten += suffix->first;
     two = suffix->second;
   } else {
-    // In Kubernetes, 4096.0 and +4096 mean bytes, but the user probably means MiB. So they are
-    // errors.
+    // 4096.0 and +4096 are bytes in Kubernetes, but a user probably means MiB here. They are
+    // refused, so that no number is read in the wrong unit.
     if (sign || number->has_point) return std::unexpected(kAllowed);
     two = 20;
   }

@@ -9,8 +9,9 @@
 namespace snug::score {
 namespace {
 
-/// Element p - 1 is the smallest d for which floor(100 * sigmoid(d)) is p: the logit ln(p / (100 -
-/// p)), multiplied by 10^9, for p from 1 to 99. With this table a decision needs no floating point.
+/// Element p - 1, for p from 1 to 99, is the smallest d for which floor(100 * sigmoid(d)) is p,
+/// multiplied by 10^9. This d is the logit ln(p / (100 - p)). With this table a decision needs no
+/// floating-point arithmetic.
 constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
     -4'595'119'850, -3'891'820'298, -3'476'098'690, -3'178'053'830, -2'944'438'979,
     -2'751'535'313, -2'586'689'344, -2'442'347'035, -2'313'634'929, -2'197'224'577,

@@ -23,7 +23,7 @@ FragmentationView fragmentation_view(const model::NodeState& node) {
 
 namespace {
 
-/// Whether the GPU can be one of the GPUs or have one of the slices that the pod requests.
+/// Whether the GPU can serve one of the GPUs or slices that the pod requests.
 bool can_host(const FragmentationView::Gpu& gpu, const model::TypicalPod& pod) {
   if ((gpu.model & pod.models) == 0) return false;
   if (!gpu.slices) return gpu.free_milli >= pod.gpu_milli;

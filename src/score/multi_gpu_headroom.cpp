@@ -25,15 +25,15 @@ std::int64_t gpus_of(std::int64_t milli) {
   return (milli + base::kWholeGpu.value - 1) / base::kWholeGpu.value;
 }
 
-/// The mean amount for each pod, at least 1, if `pod_milli` thousandths of pods use `used`
-/// together.
+/// The mean amount that each pod uses, at least 1. `used` is the amount that all pods use together;
+/// `pod_milli` is the number of pods, in thousandths.
 std::int64_t mean_per_pod(std::int64_t used, std::int64_t pod_milli) {
   return std::max<std::int64_t>(
       1, used * model::kPodMilli / std::max<std::int64_t>(model::kPodMilli, pod_milli));
 }
 
-/// The number of whole pods, in thousandths, that must end to free the amount `missing` if each pod
-/// frees `each`.
+/// The number of pods that must end to free the amount `missing` if each pod frees `each`. Rounded
+/// up to whole pods, and returned in thousandths of a pod.
 std::int64_t pods_freeing(std::int64_t missing, std::int64_t each) {
   return missing <= 0 ? 0 : (missing + each - 1) / each * model::kPodMilli;
 }
@@ -156,7 +156,8 @@ std::int64_t MultiGpuHeadroom::value(std::span<const model::MultiGpuShape> shape
     for (std::size_t blocks = 1; blocks * of_block <= gpus; ++blocks) {
       const std::int64_t pod_milli =
           pods_to_end(sums[blocks * of_block], static_cast<std::int64_t>(blocks), shape);
-      // Rounds to the nearest eighth, because three times a third of a pod is less than kPodMilli.
+      // Rounds to the nearest eighth of a pod. A pod on three GPUs counts as kPodMilli / 3 on each,
+      // rounded down, and these parts add up to less than one pod.
       constexpr std::int64_t kEighth = model::kPodMilli / 8;
       const auto eighths = static_cast<std::size_t>((pod_milli + kEighth / 2) / kEighth);
       if (eighths >= shape.discount.size()) break;

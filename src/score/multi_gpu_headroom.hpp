@@ -16,13 +16,14 @@ namespace snug::score {
 
 /// The headroom H of a node, in milli-GPU multiplied by kFixedPointOne:
 ///
-///   H = sum over shapes of share * 1000 * gpus * sum over blocks j = 1, 2, ... of discount(D_j)
+///   H = sum over shapes of share * 1000 * gpus * sum over blocks j >= 1 of discount(D_j)
 ///
-/// A block is a set of GPUs for one pod of a shape. Block j consists of the `gpus` GPUs of the
-/// shape's models that have the fewest pods and are in no earlier block. D_j is the number of pods
-/// that must end before the node has room for j blocks: the pods on the GPUs of these blocks, and
-/// if CPU or memory is still short, as many other pods as hold the missing amount on average. Only
-/// the first kMaxHeadroomGpus GPUs of the node count.
+/// A block is a set of GPUs for one pod of a shape. To form block j, take the GPUs of the shape's
+/// models that are in no earlier block; the block consists of the `gpus` GPUs among them that have
+/// the fewest pods. D_j is the number of pods that must end before the node has room for j blocks.
+/// These are the pods on the GPUs of the j blocks. If CPU or memory is then still short, D_j also
+/// counts as many other pods as hold the missing amount on average. Only the first kMaxHeadroomGpus
+/// GPUs of the node count.
 class MultiGpuHeadroom {
  public:
   explicit MultiGpuHeadroom(const model::NodeState& node);
@@ -73,7 +74,7 @@ class MultiGpuHeadroom {
   std::size_t gpu_count_ = 0;
   bool host_known_;
   std::int64_t kubelet_milli_ = 0;  // milli-GPU that kubelet-assigned pods hold
-  Sum allocatable_;                 // the node's allocatable CPU and memory, and all its pods
+  Sum allocatable_;                 // allocatable CPU and memory, and the number of all pods
   Sum free_;                        // the node's free CPU and memory
 };
 

@@ -40,7 +40,7 @@ const Profile& ProfileChoice::profile_for(const model::NodeState& node,
   const std::size_t gpu = placement.allocations.empty() ? 0 : placement.allocations.front().gpu;
   if (gpu >= node.gpus.size()) return *fallback_;
   const model::GpuInfo& info = *node.gpus[gpu].info;
-  if (info.model_id == 0) return find_by_model(info.model);  // 0 stands for several models
+  if (info.model_id == 0) return find_by_model(info.model);  // a model without a number
   const Profile*& known = cached_by_model_.at(info.model_id);
   if (known == nullptr) known = &find_by_model(info.model);
   return *known;

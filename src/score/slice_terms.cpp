@@ -34,9 +34,9 @@ std::int64_t slice_price(const TermInput& input, const model::DeviceAllocation& 
   return shares == nullptr ? 1000 * milli : shares->price[static_cast<std::size_t>(milli)];
 }
 
-/// The value that the card at `position` loses by the placement's slices, minus their prices, in
-/// millionths of a card. Where slices are static, a slice exists whether it is used or not, so its
-/// value is its size.
+/// The value that the card at `position` loses through the placement's slices, minus the prices of
+/// these slices, in millionths of a card. A static slice exists whether it is used or not, so using
+/// it loses exactly its size.
 std::int64_t value_lost(const TermInput& input, std::size_t position) {
   const model::GpuState& gpu = input.node.gpus[position];
   const model::MigTable& table = *gpu.info->mig_table;

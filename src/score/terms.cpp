@@ -13,10 +13,10 @@ namespace {
 constexpr std::int64_t kFull = 1000;            // the whole of an amount, in thousandths
 constexpr std::int64_t kMilliSumPerGpu = 2000;  // GpuState::free_milli_sum of an empty GPU
 
-/// The GPU capacity that is free after the placement, in thousandths.
+/// The GPU capacity that is free after the placement, in thousandths of the whole capacity.
 struct FreeAfter {
-  std::int64_t on_node = 0;  // free on all GPUs of the node together
-  std::int64_t on_gpus = 0;  // free on the GPUs that the placement uses together
+  std::int64_t on_node = 0;  // on all GPUs of the node
+  std::int64_t on_gpus = 0;  // on the GPUs of the placement
 };
 
 /// Converts `room`, in the units of GpuState::free_milli_sum, to thousandths of `gpus` GPUs, at
@@ -130,7 +130,7 @@ constexpr auto kTerms = std::to_array<TermRow>({
     {"left-over-value", left_over_value,
      "prefers shares after which the free part of their GPU keeps its value for other shares"},
     {"model-scarcity", model_scarcity,
-     "prefers GPU models that few pods depend on, compared with the number of such GPUs"},
+     "prefers GPU models on which few pods depend, relative to the number of GPUs of the model"},
     {"multi-gpu-room", multi_gpu_room,
      "prefers placements that take little headroom from pods with several GPUs"},
     {"nvlink-locality", nvlink_locality,

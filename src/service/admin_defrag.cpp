@@ -12,7 +12,7 @@
 namespace snug::service {
 namespace {
 
-/// The uid and name of the pod that stands for a request that the query states.
+/// The uid and name of the pod that is made up for a query without a pod.
 constexpr std::string_view kStatedUid = "stated";
 
 class ClearAtExit {
@@ -64,8 +64,8 @@ std::vector<std::string> in_flight(const ledger::Ledger& ledger) {
 }  // namespace
 
 Reply AdminService::defrag(const RepackQuery& question) {
-  // is_warm_standby() is false for a leader whose last renewal of the Lease has failed, but the
-  // leader stays ready until its Lease ends.
+  // A leader whose last renewal of the Lease has failed is no warm standby, but it stays ready
+  // until its Lease ends. So either of the two is enough.
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby()) {
     return refuse(503, "Snug is not ready: " + parts_.readiness.why_not());
   }
@@ -100,8 +100,8 @@ Reply AdminService::defrag_for(const PodInfoPtr& pod) {
     return refuse(503, "another defrag request is running; try again");
   }
   const ClearAtExit clear(defrag_runs_);
-  // The snapshot must be taken before the list of binds in flight. Then each bind of the snapshot
-  // that is still in flight is in the list.
+  // The snapshot must be taken before the list of binds in flight. Then the list contains every
+  // bind that the snapshot shows and that is still in flight.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const std::vector<std::string> flying = in_flight(parts_.ledger);
   const std::vector<std::string_view> spared(flying.begin(), flying.end());

@@ -13,7 +13,7 @@ namespace {
 codec::PodRow held_row(const ledger::LedgerEntry& entry) {
   const model::Holding& held = *entry.holding;
   const bool is_bound = entry.state == ledger::HoldingState::kBound;
-  // An unsettled pod is shown as reserved, because its devices are.
+  // A pod whose bind is unsettled is shown as reserved, because its devices are still reserved.
   std::string_view state = ledger::kHoldingStateNames[is_bound ? ledger::HoldingState::kBound
                                                                : ledger::HoldingState::kReserved];
   if (held.terminating) state = "terminating";
@@ -27,8 +27,8 @@ codec::PodRow held_row(const ledger::LedgerEntry& entry) {
           .holding = held.reservation_written ? entry.holding : nullptr};
 }
 
-/// The reason why Snug last refused the pod. If Snug has not refused it, it may wait for a change
-/// of a node's MIG layout: kube-scheduler then does not call Snug.
+/// The reason why Snug last refused the pod. If Snug has not refused it, the pod may be waiting for
+/// a change of a node's MIG layout, during which kube-scheduler does not call Snug for this pod.
 std::string reason_of(const PendingRow& pending, const model::GpuRequest& request,
                       const LayoutChanges& layouts) {
   if (!pending.reason.empty() || layouts.awaited_by(request).empty()) return pending.reason;

@@ -11,7 +11,7 @@
 namespace snug::service {
 namespace {
 
-/// Whether a binding that failed with `code` may have been executed, or may still be.
+/// Whether a binding that failed with `code` may have been executed, or may yet be executed.
 bool may_be_carried_out(base::ErrorCode code) {
   return code == base::ErrorCode::kUnknown || code == base::ErrorCode::kInternal;
 }
@@ -43,7 +43,8 @@ std::string describe(const ledger::ReserveFailure& failure, const codec::BindCal
 
 Reply ExtenderService::bind_error(const codec::BindCall& call, BindOutcome outcome,
                                   std::string_view sentence) {
-  // Before another bind, kube-scheduler calls filter, which records a new intent.
+  // The intent is no longer needed: before kube-scheduler binds this pod again, it calls filter,
+  // which records a new intent.
   parts_.ledger.end_intent(call.uid);
   parts_.metrics.bind_ended(outcome);
   parts_.log.write(LogLevel::kInfo, "bind of pod " + pod_name(call) + " to node " + call.node +

@@ -18,15 +18,15 @@ namespace snug::service {
 
 struct ParsedHolding {
   model::HoldingPtr holding;  // never null
-  /// What is wrong with the pod's reservation, or that it has none; empty: there is no problem.
+  /// Says what is wrong with the pod's reservation, or that the reservation is missing; empty:
+  /// there is no problem.
   std::string problem;
 };
 
-/// The holding of a bound pod. Its reservation counts if it names this pod and this node, whatever
-/// the pod's request annotations are now. A pod without such a reservation holds what its
-/// nvidia.com/* limits state; if its request is by annotation or malformed, it is unplaced
-/// (Holding::unplaced).
-/// Every bound pod holds CPU and memory.
+/// Returns the holding of a bound pod. The pod's reservation is used if it names this pod and this
+/// node, whatever the pod's request annotations are now. Without such a reservation, the pod holds
+/// the units in its nvidia.com/* limits; but if it requests GPUs by annotation, or its request is
+/// malformed, it is unplaced (Holding::unplaced). Every bound pod also holds its CPU and memory.
 [[nodiscard]] ParsedHolding read_holding(const PodInfo& pod, const base::Limits& limits);
 
 struct BoundPodsParts {

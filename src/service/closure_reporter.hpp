@@ -1,7 +1,7 @@
-// Reports closed GPUs, and nodes whose holders conflict with each other. Reports each problem once,
-// when it begins: by a metric, in the log, and by an event on every pod that holds the closed
-// GPU, or a GPU of the node.
-// Used by one thread.
+// Reports closed GPUs, and conflicts between the pods of a node (model::NodeConflict). Reports each
+// problem once, when it begins: by a metric, in the log, and by events. If a GPU is closed, each
+// pod that holds it gets an event. If pods of a node conflict, each pod of the node that has GPUs
+// gets one. Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class ClosureReporter {
  private:
   using Texts = std::unordered_set<std::string>;
   struct NodeTexts {
-    Texts before;  // the texts reported earlier for all changed nodes
-    Texts now;     // the texts that are true for the current node
+    Texts before;  // the earlier texts of all changed nodes
+    Texts now;     // the texts of the current problems of one node
   };
 
   void look_at_node(const model::NodeState& node, NodeTexts& texts);

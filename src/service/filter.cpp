@@ -11,8 +11,9 @@
 namespace snug::service {
 namespace {
 
-/// From this minor version on, kube-scheduler also offers extenders the nodes on which it found no
-/// victims. So filter may report nodes without free capacity in FailedNodes.
+/// From this minor version on, kube-scheduler also calls preempt for nodes that only an extender
+/// refused. It names no victims on them, so Snug chooses the victims. Filter may therefore report
+/// nodes without free capacity in FailedNodes.
 constexpr int kFirstMinorWithEmptyCandidates = 38;
 
 /// The position of the candidate that the pod is nominated to, if pods of lower priority are

@@ -30,10 +30,10 @@ class LayoutChanges {
   [[nodiscard]] std::string_view awaited_by(const model::GpuRequest& request) const;
 
  private:
-  /// For each MIG profile, and for nvidia.com/gpu: the first node by name that may offer it after
-  /// its layout has changed.
+  /// For each MIG profile, and for nvidia.com/gpu: the node that may offer it after the change of
+  /// the node's layout. If there are several such nodes, the first by name.
   std::map<std::string_view, std::string_view> nodes_;
-  std::set<std::string_view> open_elsewhere_;  // resources that nodes without a change offer
+  std::set<std::string_view> open_elsewhere_;  // resources of nodes without a layout change
 };
 
 /// Writes an event on each pod that waits for a node's layout change, once for each pod and node.

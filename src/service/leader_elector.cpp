@@ -80,8 +80,8 @@ void LeaderElector::lead(base::TimePoint now) {
   lost_lead(LogLevel::kWarn, election_.lease() ? "was written by another client" : "was deleted");
 }
 
-/// Readiness must change before the fence opens: a bind that reads the new term then finds Snug not
-/// ready, until the lists that start here are applied.
+/// Readiness must change before the fence opens. A bind reads the term before it checks readiness,
+/// so a bind that reads the new term is refused until the lists that start here are applied.
 void LeaderElector::decide_if_wanted() {
   if (decides_ || !is_wanted()) return;
   decides_ = true;
@@ -105,7 +105,7 @@ void LeaderElector::renew() {
   // Another client has deleted or written the Lease, perhaps only its labels.
   read_lease();
   if (!election_.leading()) return;
-  // write_claim() records a failure, and the next renewal tries again.
+  // If this fails, write_claim() has recorded the error, and the next renewal tries again.
   [[maybe_unused]] const base::Result<void> again = write_claim();
 }
 
@@ -229,7 +229,7 @@ void LeaderElector::report_conflict(const std::string& other) {
   parts_.readiness.set_conflict(true);
   if (reported_conflict_ == other) return;
   reported_conflict_ = other;
-  Notice notice = options_.about;
+  model::Notice notice = options_.about;
   notice.reason = "AnotherSnugDecides";
   notice.note = "Snug " + other + " holds the Lease " + options_.lease_name +
                 " of this cluster, so this Snug (" + options_.election.identity +

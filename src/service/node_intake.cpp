@@ -52,7 +52,8 @@ model::NodeInventory NodeIntake::read(const model::NodeFacts& node) {
   std::string& logged = logged_closed_[node.name];
   if (logged != inventory.closed_message) {
     logged = inventory.closed_message;
-    // A change of the MIG layout is not a problem, and counting it would raise an alert.
+    // A node whose MIG layout is being changed is not counted as a problem, since the count would
+    // raise an alert.
     if (inventory.closed_to_all != model::ReasonCode::kReconfiguring) {
       metrics_.reservation_problem(ReservationProblem::kNodeClosed);
     }

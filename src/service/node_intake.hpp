@@ -40,8 +40,8 @@ class NodeIntake {
   Log& log_;
   const base::Limits limits_;
   std::unordered_map<std::string, std::string> logged_closed_;  // logged reason, by node name
-  /// The nodes beyond maxNodes, by name, but at most maxNodes of them. A further node is added
-  /// after its next change, if there is room then.
+  /// The nodes for which the ledger has no room, by name. If this map has maxNodes entries, a new
+  /// node is ignored until its next change or the next list.
   std::map<std::string, model::NodeFacts> left_out_;
   std::size_t logged_left_out_ = 0;
 };

@@ -7,7 +7,8 @@
 namespace snug::service {
 namespace {
 
-/// Clears resourceVersion, which changes with each status update: PodInfo does not depend on it.
+/// Clears the resource version. It changes with each status update, but no value that PodInfo
+/// computes depends on it.
 model::PodFacts without_version(model::PodFacts facts) {
   facts.resource_version.clear();
   return facts;

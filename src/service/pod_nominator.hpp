@@ -30,8 +30,8 @@ class PodNominator {
 
  private:
   enum class Kept : std::uint8_t { kAll, kSome };
-  /// Logs whether GPUs are kept free for all nominated pods, if that has changed. Only a list can
-  /// show that they are kept free for all again.
+  /// Logs a change of `kept`: whether GPUs are kept free for all nominated pods or only for some. A
+  /// change back to kAll becomes known only with a list of pods.
   void log_kept(Kept kept);
 
   ledger::Ledger& ledger_;

@@ -1,5 +1,5 @@
 // preempt: chooses the pods to evict on each node that kube-scheduler proposes. Reserves nothing
-// and does no I/O. Leaves out the nodes on which eviction does not help, which is not an error.
+// and does no I/O. The answer leaves out nodes on which eviction does not help; it may be empty.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -67,12 +67,12 @@ Reply ExtenderService::run_preempt(std::string& body) {
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
   if (!pod->request) return nobody;
   if (pod->request->empty()) return {200, codec::write_preempt(call->candidates)};
-  // A pod that already holds GPUs from an earlier bind needs no eviction.
+  // No pod is evicted for a preemptor that already holds GPUs from an earlier bind.
   if (!serves(pod->facts) || parts_.ledger.find(pod->facts.uid)) return nobody;
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) return nobody;
-  // The snapshot must be taken before the list of unsettled pods. Then a bind whose outcome becomes
-  // unknown in between is in both.
+  // The snapshot must be taken before the list of unsettled pods. So if a pod of the snapshot
+  // becomes unsettled in between, the list has it too.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const std::vector<ledger::LedgerEntry> unsettled = unsettled_pods(parts_.ledger);
   std::vector<std::string_view> spared;

@@ -132,8 +132,8 @@ void Reconciler::unbound_pod_changed(model::PodFacts facts) {
 }
 
 void Reconciler::pod_gone(const model::PodFacts& pod) {
-  // The ledger must end the pod first: a filter call that notes a refusal after `pending` has
-  // removed the pod then sees that the pod has ended.
+  // The ledger must end the pod before `pending` removes it. A filter call may note a refusal of
+  // the pod after the removal; it then sees that the pod has ended, and drops the refusal.
   parts_.ledger.end_pod(pod.uid);
   parts_.pending.remove(pod.uid);
   parts_.demand.pod_left(pod.uid);

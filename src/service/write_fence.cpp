@@ -37,7 +37,7 @@ WriteFence::Pass::~Pass() {
 void WriteFence::end(bool answered) {
   const base::MutexLock lock(mutex_);
   --in_flight_;
-  // The binding may have been sent immediately before this call.
+  // The window starts now, since the binding may have been sent just before this call.
   if (!answered) quiet_after_ = std::max(quiet_after_, clock_.now() + unanswered_window_);
 }
 

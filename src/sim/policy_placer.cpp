@@ -24,7 +24,7 @@ class PolicyPlacer final : public Placer {
     const std::map<std::string, std::string, std::less<>> no_labels;
     auto profiles =
         policy_->choose({.name_space = kNamespace, .labels = no_labels, .requested_profile = ""});
-    SNUG_CHECK(profiles.has_value());  // choose() fails only for a policy that the pod names
+    SNUG_CHECK(profiles.has_value());  // the pod names no policy, so choose() succeeds
     profiles_ = std::make_unique<const score::ProfileChoice>(*std::move(profiles));
   }
 

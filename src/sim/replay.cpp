@@ -138,8 +138,8 @@ class ReplayRun {
     return std::span(candidates_).first(count);
   }
 
-  /// What the pod takes on the node. A profile with the same name may be another part of the GPU on
-  /// another card, so the milli-GPU of slices depends on the node.
+  /// What the pod takes on the node. The same MIG profile can be a different fraction of the GPU on
+  /// different cards, so the milli-GPU of a slice depend on the node.
   [[nodiscard]] AllocatedAmounts allocated_in(const ArrivalOutcome& outcome,
                                               base::NodeIndex node) const {
     const TracePod& pod = pod_of(outcome.arrival);

@@ -12,7 +12,8 @@ namespace snug::sim {
 std::vector<model::TypicalPod> typical_pods_of(const Trace& trace, const demand::Supply& supply) {
   const std::vector<model::GpuRequest> requests = requests_of(trace);
   std::map<demand::PodShape, std::size_t> known;
-  // In the order of the trace, since typical_pods() keeps the order of equally frequent shapes.
+  // The shapes are in the order of the trace. typical_pods() keeps that order for equally frequent
+  // shapes.
   std::vector<demand::CountedShape> counted;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     demand::PodShape shape = demand::shape_of(requests[i], host_resources_of(trace.pods[i]));

@@ -8,7 +8,7 @@ namespace snug::sim_codec {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::size_t kLongestName = 253;  // the longest name in Kubernetes
+constexpr std::size_t kLongestName = 253;  // the maximum length of a Kubernetes name
 
 bool printable_without_blanks(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });

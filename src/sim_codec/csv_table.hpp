@@ -33,7 +33,7 @@ class CsvTable {
   /// after a problem.
   [[nodiscard]] bool next();
 
-  /// Returns the field of the row in columns[column]. Empty if the file does not have the column.
+  /// Returns the current row's field in columns[column]; empty if the file lacks that column.
   [[nodiscard]] std::string_view field(std::size_t column) const;
   /// Returns the field as an integer. Reports a problem and returns 0 if the field is not an
   /// integer from 0 to `most`.
@@ -62,7 +62,7 @@ class CsvTable {
   std::span<const CsvColumn> columns_;
   std::vector<std::optional<std::size_t>> positions_;  // the position in a row for each of columns_
   std::size_t column_count_ = 0;                       // the number of fields in the header
-  std::vector<std::string> fields_;                    // the first field_count_ are the row's
+  std::vector<std::string> fields_;                    // the first field_count_ hold the row
   std::size_t field_count_ = 0;
   std::int64_t line_ = 1;          // the line in which the row begins
   std::int64_t current_line_ = 1;  // the line in which rest_ begins

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-/// The first four words of a line. A valid line has at most three.
+/// The words of a line. Words after the fourth are ignored, since a line with more than three words
+/// is an error anyway.
 class Words {
  public:
   explicit Words(std::string_view line) {
@@ -67,15 +68,15 @@ class ArrivalsReader {
       if (const auto read = read_line(Words(rest.substr(0, length))); !read) return read;
       rest.remove_prefix(std::min(length + 1, rest.size()));
     }
-    line_ = std::max<std::int64_t>(line_ - 1, 1);  // the last line, for the errors below
+    line_ = std::max<std::int64_t>(line_ - 1, 1);  // errors below name the last line
     if (arrivals_.empty())
       return error_here("there is no arrival; expected at least one line p ROW or m PROFILE");
     return check_all_ranked();
   }
 
   std::vector<sim::Arrival> take_arrivals() { return std::move(arrivals_); }
-  /// Returns the pods of the lines that begin with `m`, one for each profile. The positions of
-  /// these pods in Arrival::pod come after those of the trace's pods.
+  /// Returns one pod for each profile that a line beginning with `m` names. The caller must append
+  /// these pods to the trace's pods, since Arrival::pod has their positions there.
   [[nodiscard]] const std::vector<sim::TracePod>& slice_pods() const { return slice_pods_; }
 
   /// Returns the positions of the trace's nodes in the order of their ranks. If the file has no
@@ -231,12 +232,13 @@ class ArrivalsReader {
     std::int64_t& ranked = rank_lines_[node->second];
     if (ranked != 0) {
       return error_here("the node " + base::in_quotes(words[1]) + " has a rank in line " +
-                        std::to_string(ranked) + " already; each node has one");
+                        std::to_string(ranked) + " already; a node can have only one rank");
     }
     const auto [holder, added] = nodes_by_rank_.emplace(*rank, RankedNode{node->second, line_});
     if (!added) {
       return error_here("the rank " + std::to_string(*rank) + " is in line " +
-                        std::to_string(holder->second.line) + " already; each node has its own");
+                        std::to_string(holder->second.line) +
+                        " already; no two nodes can have the same rank");
     }
     ranked = line_;
     return {};
@@ -258,7 +260,7 @@ class ArrivalsReader {
   std::map<std::int64_t, RankedNode> nodes_by_rank_;
   std::vector<sim::Arrival> arrivals_;
   std::vector<sim::TracePod> slice_pods_;
-  std::map<std::string, std::size_t, std::less<>> pod_of_profile_;  // the value of Arrival::pod
+  std::map<std::string, std::size_t, std::less<>> pod_of_profile_;  // Arrival::pod, by profile
   std::int64_t line_ = 1;
 };
 

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "adapters/kube/splitters.hpp"
-#include "adapters/kube/unreadable_object_name.hpp"
 #include "snug/codec/kube_objects.hpp"
+#include "snug/codec/object_names.hpp"
+#include "snug/codec/stream_splitters.hpp"
 
 namespace snug::watch_test {
 namespace {
@@ -50,8 +50,8 @@ std::vector<codec::WatchEvent> events_in(const std::vector<std::string>& objects
 }
 
 TEST(WatchContractTest, BothWiresTellTheSameOfARealWatch) {
-  const auto lines = objects_in<kube::LineSplitter>("pods.json");
-  const auto frames = objects_in<kube::FrameSplitter>("pods.pb");
+  const auto lines = objects_in<codec::LineSplitter>("pods.json");
+  const auto frames = objects_in<codec::FrameSplitter>("pods.pb");
   const auto from_json = events_in(lines, codec::WireFormat::kJson);
   const auto from_proto = events_in(frames, codec::WireFormat::kProtobuf);
   ASSERT_EQ(from_json.size(), from_proto.size());
@@ -63,17 +63,18 @@ TEST(WatchContractTest, BothWiresTellTheSameOfARealWatch) {
     EXPECT_EQ(from_json[i].error_code, from_proto[i].error_code) << i;
     EXPECT_EQ(from_json[i].error_message, from_proto[i].error_message) << i;
     EXPECT_EQ(
-        kube::name_unreadable(lines[i], codec::WireFormat::kJson).starts_with("the object"),
-        kube::name_unreadable(frames[i], codec::WireFormat::kProtobuf).starts_with("the object"));
+        codec::name_unreadable(lines[i], codec::WireFormat::kJson).starts_with("the object"),
+        codec::name_unreadable(frames[i], codec::WireFormat::kProtobuf).starts_with("the object"));
     ++kinds[from_proto[i].type];
   }
   EXPECT_EQ(kinds.size(), 5U) << "the samples have an event of every kind";
 }
 
 TEST(WatchContractTest, TheSamplesHaveAllThatSnugReadsOfAPod) {
-  const auto frames = objects_in<kube::FrameSplitter>("pods.pb");
+  const auto frames = objects_in<codec::FrameSplitter>("pods.pb");
   ASSERT_FALSE(frames.empty());
-  EXPECT_EQ(kube::name_unreadable(frames.front(), codec::WireFormat::kProtobuf), "default/train-0");
+  EXPECT_EQ(codec::name_unreadable(frames.front(), codec::WireFormat::kProtobuf),
+            "default/train-0");
   const auto events = events_in(frames, codec::WireFormat::kProtobuf);
   const model::PodFacts& rich = events.at(0).pod;
   EXPECT_EQ(rich.priority, -5);
@@ -102,7 +103,7 @@ TEST(WatchContractTest, TheSamplesHaveAllThatSnugReadsOfAPod) {
 
 TEST(WatchContractTest, TheHostsPartOfARealPodIsRead) {
   const auto events =
-      events_in(objects_in<kube::FrameSplitter>("pods.pb"), codec::WireFormat::kProtobuf);
+      events_in(objects_in<codec::FrameSplitter>("pods.pb"), codec::WireFormat::kProtobuf);
   const auto pod = [&](std::string_view name) {
     const auto found = std::ranges::find(events, name, [](const codec::WatchEvent& event) {
       return std::string_view(event.pod.name);

@@ -16,7 +16,7 @@ using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+model::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 /// As the API server words a refusal.
 std::string status_json(int code, const std::string& message,

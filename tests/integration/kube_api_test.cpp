@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-service::Binding binding() {
+model::Binding binding() {
   return {"ns", "pod-1", "uid-1", "node-1", {{"snug.dev/reservation", R"({"version":1})"}}};
 }
 
@@ -109,9 +109,9 @@ TEST_F(KubeApiTest, AnAnswerBeforeTheAnswerIsNone) {
 TEST_F(KubeApiTest, NamesThatCouldLeaveThePathNeverReachTheServer) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   for (const char* evil : {"../../nodes/x", "a?b=c", "a/b", "", "a%2fb", "a\r\nX: y"}) {
-    for (std::string service::Binding::* field :
-         {&service::Binding::name_space, &service::Binding::pod, &service::Binding::node}) {
-      service::Binding wrong = binding();
+    for (std::string model::Binding::* field :
+         {&model::Binding::name_space, &model::Binding::pod, &model::Binding::node}) {
+      model::Binding wrong = binding();
       wrong.*field = evil;
       const auto bound = api.bind(wrong);
       ASSERT_FALSE(bound);
@@ -341,7 +341,7 @@ TEST_F(KubeApiTest, NoTouchRepeatsAValueOfThisOrAnotherProcess) {
 
 TEST_F(KubeApiTest, ABindingDoesNotLeaveAfterItsTime) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  service::Binding late = binding();
+  model::Binding late = binding();
   late.not_after = bench.clock.now();
   const auto refused = api.bind(late);
   ASSERT_FALSE(refused);
@@ -404,7 +404,7 @@ TEST_F(KubeApiTest, RoomInAnEmptyClusterIsAnError) {
   EXPECT_EQ(api.wake_pending_pods(base::Generation{1}).error().code, base::ErrorCode::kNotFound);
 }
 
-service::Notice notice(const std::string& note) {
+model::Notice notice(const std::string& note) {
   return {"ns", "pod-1", "uid-1", "Malformed", note};
 }
 
@@ -433,7 +433,7 @@ TEST_F(KubeApiTest, AWarningIsWrittenAsAnEventAboutThePod) {
 
 TEST_F(KubeApiTest, LongAndBrokenNotesAreMadeToFit) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  service::Notice long_one = notice(std::string(1023, 'x') + "\xC3\xA4\xFF");
+  model::Notice long_one = notice(std::string(1023, 'x') + "\xC3\xA4\xFF");
   long_one.pod = std::string(236, 'a') + "-" + std::string(16, 'b');
   api.warn(long_one);
   ASSERT_TRUE(server.wait_seen("event", 1));

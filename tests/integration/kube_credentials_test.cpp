@@ -176,7 +176,7 @@ TEST(KubeconfigTest, MissingPartsAreNamed) {
       gone.error().message,
       "the kubeconfig " + folder.path("gone") +
           " cannot be opened: No such file or directory; give a readable kubeconfig, or, in a "
-          "pod, none to use its service account");
+          "pod, omit it to use the pod's service account");
 }
 
 class InClusterTest : public ::testing::Test {

@@ -64,7 +64,7 @@ namespace {
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using Session = RawPeer::Session;
 
-service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+model::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 /// Plain or TLS.
 class KubeFullSocketTest : public ::testing::TestWithParam<bool> {

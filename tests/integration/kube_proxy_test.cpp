@@ -18,7 +18,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using Session = RawPeer::Session;
 
-service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+model::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 std::string proxy_url(const RawPeer& peer) {
   return "http://user:secret@127.0.0.1:" + std::to_string(peer.endpoint().port);

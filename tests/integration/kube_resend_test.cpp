@@ -16,7 +16,7 @@ using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::HasSubstr;
 using Session = RawPeer::Session;
 
-service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+model::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 const std::string& created() {
   static const std::string reply = http_reply(201, "{}");

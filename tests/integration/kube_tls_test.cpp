@@ -11,7 +11,7 @@ namespace {
 using namespace snug::testing;  // NOLINT(google-build-using-namespace)
 using ::testing::HasSubstr;
 
-service::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
+model::Binding binding() { return {"ns", "pod-1", "uid-1", "node-1", {}}; }
 
 class KubeTlsTest : public ::testing::Test {
  protected:

@@ -36,7 +36,7 @@ class SharedWorld final : public service::ApiPort {
     world_.add_feed(feed_);
   }
 
-  base::Result<void> bind(const service::Binding& binding) override {
+  base::Result<void> bind(const model::Binding& binding) override {
     const std::lock_guard lock(mutex_);
     return world_.bind(binding);
   }
@@ -49,7 +49,7 @@ class SharedWorld final : public service::ApiPort {
     const std::lock_guard lock(mutex_);
     return world_.wake_pending_pods(room);
   }
-  void warn(const service::Notice& /*notice*/) override {}
+  void warn(const model::Notice& /*notice*/) override {}
 
   /// Runs `use(world, feed, model)` while nobody else does.
   template <typename Use>

@@ -270,3 +270,35 @@ def settings_documented(tree):
     for key in described:
         if key not in [*keys, "limits"]:
             yield Finding(doc, 1, f"there is no setting `{key}`")
+
+
+def files_in_architecture(tree):
+    """docs/architecture.md has one row for each source file; the names in it are files of the layer or occur in that file."""
+    page = "docs/architecture.md"
+    if not tree.has(page):
+        return
+    files = {}
+    for path in tree.under(["src", "include"], (".cpp", ".hpp", ".hpp.in")):
+        if match := re.match(r"(?:src|include/snug)/((?:adapters/)?\w+)/(\w+)\.", path):
+            files.setdefault(match.groups(), []).append(path)
+    rows, layer = set(), None
+    for number, line in tree.lines(page):
+        if heading := re.match(r"#+ (.*)", line):
+            layer = heading.group(1).strip("`") if line.startswith("### ") else None
+        row = layer and re.match(r"\| `(\w+)` \|(.*)", line)
+        if not row:
+            continue
+        key = (layer, row.group(1))
+        if key in rows:
+            yield Finding(page, number, f"`{row.group(1)}` has two rows")
+        rows.add(key)
+        if key not in files:
+            yield Finding(page, number, f"there is no file {row.group(1)} in {layer}")
+            continue
+        text = "\n".join(map(tree.text, files[key]))
+        for name in re.findall(r"`(?:\w+::)*(\w+)[^`\w]*`", row.group(2)):
+            if (layer, name) not in files and not re.search(rf"\b{name}\b", text):
+                yield Finding(page, number, f"`{name}` does not stand in {', '.join(files[key])}")
+    for (layer, stem), paths in files.items():
+        if (layer, stem) not in rows:
+            yield Finding(paths[0], 1, f"{page} has no row `{stem}` under {layer}")

@@ -150,8 +150,8 @@ def library_doors(tree):
     any_of = r"(?:src|include/snug)/"
     doors = [
         (r"^simdjson", r"src/codec/", "src/codec"),
-        (r"^protozero/", r"src/(?:codec/(?:kube_proto|proto_wire)|adapters/kube/binding_proto)\.cpp",
-         "src/codec/kube_proto.cpp, src/codec/proto_wire.cpp and src/adapters/kube/binding_proto.cpp"),
+        (r"^protozero/", r"src/codec/(?:kube_proto|proto_wire|api_writes)\.cpp",
+         "src/codec/kube_proto.cpp, src/codec/proto_wire.cpp and src/codec/api_writes.cpp"),
         (r"^nlohmann/", any_of + r"(?:codec|adapters|sim_codec)/", "codec, adapters and sim_codec"),
         (r"^yaml-cpp/", r"src/codec/yaml\.cpp", "src/codec/yaml.cpp"),
         (r"^httplib", r"(?!)", "tests"),

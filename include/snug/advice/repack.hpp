@@ -1,7 +1,7 @@
-// Advises which pods to move to other GPUs so that a request becomes feasible that no node can take
-// now. Reserves nothing and evicts no pod. Pure: the same snapshot and request produce the same
-// advice. Among equal solutions, the one with the bytewise lower node name is chosen, then the one
-// with the lower uids. The rules are in docs/decisions/0022-repacking-advice.md.
+// Advises which pods to move to other GPUs so that a request becomes feasible. It is for a request
+// that fits on no node now. Reserves nothing and evicts no pod. Pure: the same snapshot and request
+// produce the same advice. Among equal solutions, chooses the one with the bytewise lower node
+// name, then the one with the lower uids. The rules are in docs/decisions/0022-repacking-advice.md.
 //
 // To move a pod means to delete it: its controller creates a new pod, which is placed like any
 // other pod. The moves are therefore made in order, and each must be feasible after the moves
@@ -43,11 +43,11 @@ struct RepackAdvice {
   std::string explanation;  // one sentence for the user that says why no solution was found
 };
 
-/// Searches for the fewest moves; among solutions with equally many, for the one that moves the
-/// fewest milli-GPU. The work of the search is limited (kMaxRepackWork). A result of one or two
-/// moves is minimal unless the search reached this limit.
-///   - A pod is moved only if its request is known, Snug has written its reservation, and nothing
-///     ties it to its node. Kubelet-assigned, terminating and suspect pods, pods in
+/// Searches for the solution with the fewest moves. If several solutions have equally many moves,
+/// prefers the one that moves the fewest milli-GPU. The work of the search is limited
+/// (kMaxRepackWork). A result of one or two moves is minimal unless the search reached this limit.
+///   - A pod is moved only if its request is known, Snug has written its reservation, and
+///     nothing ties it to its node. Kubelet-assigned, terminating and suspect pods, pods in
 ///     `protected_uids`, and pods with Holding::has_other_constraints are never moved.
 ///   - After the moves, the node for the request has enough CPU, memory and pod slots, if the
 ///     node's allocatable is known.

@@ -1,6 +1,6 @@
-// SNUG_CHECK verifies an invariant of Snug's own code, never input. If the condition is false, it
-// prints the condition and its location and aborts the process. After the restart, Snug rebuilds
-// the ledger from the API server.
+// SNUG_CHECK verifies an invariant of Snug's own code; it must not be used to validate input. If
+// the condition is false, it prints the condition and its location and aborts the process. After
+// the restart, Snug rebuilds the ledger from the API server.
 #pragma once
 
 namespace snug::base {

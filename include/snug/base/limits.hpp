@@ -1,7 +1,6 @@
 // All limits of Snug on the sizes of queues and bodies, on nesting depths and on waits. No other
-// file may define such a limit. A constant elsewhere that looks like a limit has a comment that
-// says why it is none. docs/limits.md repeats the two tables below; tests/tidy compares it with
-// them.
+// file may define such a limit. If a constant elsewhere looks like a limit, its comment says why it
+// is not one. docs/limits.md repeats the two tables below; tests/tidy compares it with them.
 //
 // SNUG_LIMITS has the limits that an operator may set under `limits:` in the configuration file.
 // Its rows are (C++ name, key, default, smallest, largest, meaning). SNUG_FIXED_LIMITS has the
@@ -36,24 +35,24 @@
   ROW(max_headers,             100,         "headers of one request; kube-scheduler sends fewer than 10") \
   ROW(max_header_bytes,        65'536,      "bytes of a request line and its headers; kube-scheduler sends less than 1 KiB") \
   ROW(body_wait_ms,            1'000,       "milliseconds that a body beyond maxBodyBytesAtOnce waits before it is refused; a fifth of kube-scheduler's default httpTimeout") \
-  ROW(max_admin_connections,   16,          "requests to the admin port being read or answered; probes have two more threads") \
-  ROW(max_queued_connections,  512,         "open connections to each port besides those being read or answered: idle, sending a head, or waiting for a thread; they cost a few KiB each") \
+  ROW(max_admin_connections,   16,          "requests to the admin port that are read or answered at the same time; probes have two threads of their own") \
+  ROW(max_queued_connections,  512,         "open connections to each port whose requests are not being read or answered (idle, sending a head, or waiting for a thread); each costs a few KiB") \
   ROW(listen_backlog,          512,         "connections that the kernel queues until they are accepted; an accept takes microseconds") \
   ROW(keep_alive_ms,           120'000,     "milliseconds after which an idle connection to the extender port is closed; above the 90 s after which kube-scheduler closes it") \
   ROW(admin_keep_alive_ms,     5'000,       "milliseconds after which an idle connection to the admin port is closed; probes and scrapes open a new one") \
   ROW(head_ms,                 2'000,       "milliseconds for a request line and headers to arrive, from their first byte; on a new connection from its accept, including the TLS handshake") \
   ROW(request_silence_ms,      2'000,       "milliseconds without a byte of a body or a reply after which its connection is closed") \
   ROW(request_ms,              10'000,      "milliseconds to receive a body, and as many to send its reply; twice kube-scheduler's default httpTimeout") \
-  ROW(min_bytes_per_s,         65'536,      "bytes per second of a body or a reply below which a connection, after 250 ms, may be closed if another request waits for a thread or for memory; far below the throughput of any cluster network") \
+  ROW(min_bytes_per_s,         65'536,      "the lowest rate of a body or a reply in bytes per second; after 250 ms, a slower connection may be closed if another request waits for a thread or for memory; far below the throughput of any cluster network") \
   ROW(max_names_per_call,      500'000,     "node names in one filter, prioritize or preempt call; the largest maxNodes") \
-  ROW(max_victims_per_call,    100'000,     "victims in one preempt call; 900 nodes at the kubelet's default of 110 pods") \
+  ROW(max_victims_per_call,    100'000,     "victims in one preempt call: about all pods of 900 nodes with the kubelet's default of 110 pods each") \
   ROW(max_gpus_per_node,       64,          "GPUs in one node inventory; servers have up to 16, rarely 32") \
   ROW(max_inventory_bytes,     262'144,     "bytes of the annotation snug.dev/inventory; the API server's limit for all annotations of an object") \
   ROW(max_reservation_bytes,   65'536,      "bytes of the annotation snug.dev/reservation; four times what max_gpus_per_node devices need") \
   ROW(max_pending_pods,        100'000,     "unbound pods cached from the watch, and all pods of the embedded mode; to bind a pod that is not cached, Snug sends one more GET") \
   ROW(max_intents,             4'096,       "intents at one time; enough for 400 new intents per second with the default intentTtlMs") \
   ROW(max_nominations,         4'096,       "nominated pods for which capacity is reserved; no capacity is reserved for further nominated pods") \
-  ROW(max_tombstones,          65'536,      "uids of ended pods, remembered to discard events that arrive late, by at most seconds, and uids of pods whose problem has been reported") \
+  ROW(max_tombstones,          65'536,      "uids of ended pods, remembered because events about them may arrive seconds later and must be discarded; also uids of pods whose problem has been reported") \
   ROW(max_config_bytes,        262'144,     "bytes of a configuration, policy or YAML manifest file; JSON manifests may be larger") \
   ROW(max_manifest_bytes,      536'870'912, "bytes of one JSON manifest file of the embedded mode; 50,000 pods of 10 KiB") \
   ROW(max_policy_terms,        32,          "terms in one profile of a policy; more than there are score terms") \
@@ -68,7 +67,7 @@
   ROW(resync_ms,               60'000,      "milliseconds after which Snug sends a GET for a bound pod that neither list nor watch has shown; a working watch shows it within a second") \
   ROW(settle_interval_ms,      1'000,       "milliseconds between two rounds of GETs for binds whose outcome is unknown; such binds are rare") \
   ROW(lease_retry_ms,          2'000,       "milliseconds between two renewals of the Lease, and between two attempts to acquire it, as in client-go") \
-  ROW(clock_skew_ms,           500,         "milliseconds by which two machines may measure the same Lease or time-out differently; clocks slewed by NTP diverge by up to 300 ms over the largest leaseDurationMs") \
+  ROW(clock_skew_ms,           500,         "the largest difference in milliseconds between the times that two machines measure for the same Lease or time-out; clocks slewed by NTP diverge by up to 300 ms over the largest leaseDurationMs") \
   ROW(wake_interval_ms,        1'000,       "milliseconds between two wake-ups of waiting pods; kube-scheduler backs off for at least as long") \
   ROW(max_queued_events,       1'024,       "Kubernetes events queued to be written, and events remembered for event_repeat_ms; further events are dropped and counted") \
   ROW(event_repeat_ms,         300'000,     "milliseconds in which an identical Kubernetes event is not written again; an API server keeps events for an hour") \
@@ -94,24 +93,26 @@ inline constexpr std::int64_t kReservationBytesPerGpu = 256;
 static_assert(Limits{}.max_reservation_bytes >=
               kReservationBytesPerGpu * Limits{}.max_gpus_per_node);
 
-// Number and largest size, in bytes, of the buffers that one pool keeps for later calls. There are
-// two pools: one for bodies and one for parsers. These limits affect only speed and cannot be
-// configured.
+// The number of buffers that a pool keeps for later calls, and the largest size of each buffer in
+// bytes. There are two pools: one for bodies and one for parsers. These limits affect only speed
+// and cannot be configured.
 inline constexpr std::size_t kMaxPooledBuffers = 8;
 inline constexpr std::size_t kMaxPooledBufferBytes = 1'048'576;
-/// Number of plan::VerdictCache objects, and total number of verdicts in them, of 16 bytes each.
+/// Number of plan::VerdictCache objects, and total number of verdicts in them. A verdict takes 16
+/// bytes.
 inline constexpr std::size_t kMaxVerdictCaches = 512;
 inline constexpr std::size_t kMaxCachedVerdicts = 4'000'000;
-/// Steps of the search for a placement of a pod with several containers on one node (some
-/// milliseconds). If the search reaches this limit, the node is not feasible (docs/decisions/0015).
+/// Maximum number of steps in the search for a placement of a pod with several containers on one
+/// node. This many steps take some milliseconds. If the search reaches this limit, the node is not
+/// feasible (docs/decisions/0015).
 inline constexpr std::int64_t kMaxFitSteps = 20'000;
-/// The most search steps and comparisons of models on all nodes in one call (a few hundred ms).
-/// Nodes that have not been evaluated when this limit is reached are not feasible in this call. The
-/// next call evaluates them, since the verdicts on the other nodes are cached
-/// (plan/verdict_cache.hpp).
+/// Maximum number of search steps and comparisons of GPU models in one call, on all nodes together
+/// (a few hundred ms). A node that has not been evaluated when this limit is reached is not
+/// feasible in this call. The next call evaluates it, because the verdicts on the other nodes are
+/// then cached (plan/verdict_cache.hpp).
 inline constexpr std::int64_t kMaxFitStepsPerCall = 1'000'000;
-/// Steps of the search for places for the MIG slices of several containers on one GPU. Enough for
-/// every known card.
+/// Maximum number of steps in the search for places for the MIG slices of several containers on one
+/// GPU. It is enough for every known card.
 inline constexpr std::int64_t kMaxSliceSteps = 5'000;
 /// The largest number of containers of one pod that request GPUs by annotation, and the largest
 /// number of devices that two or more such containers request together. These limits ensure that
@@ -119,25 +120,25 @@ inline constexpr std::int64_t kMaxSliceSteps = 5'000;
 /// enumerate all sets of containers.
 inline constexpr std::size_t kMaxGpuContainers = 8;
 inline constexpr std::int64_t kMaxMultiContainerDevices = 64;
-/// Bytes of the name of a GPU model. Names from NVML have at most 96 bytes, and values of labels at
-/// most 63. model::ModelMatcher has one bit of a 128-bit integer for each byte.
+/// Maximum length of the name of a GPU model, in bytes. Names from NVML have at most 96 bytes, and
+/// label values at most 63. model::ModelMatcher uses one bit of a 128-bit integer for each byte.
 inline constexpr std::size_t kMaxModelBytes = 128;
 
-/// Nesting depth of the JSON of a Lease. Real Leases are nested less than ten levels deep.
+/// Maximum nesting depth of the JSON of a Lease. Real Leases are nested less than ten levels deep.
 inline constexpr int kMaxLeaseDepth = 32;
 
-// Number of layouts of one MIG card that mig/layouts.hpp lists, and number of steps to list them. A
-// step takes some nanoseconds. Known cards have at most 2,300 layouts, but nodes may publish
-// others.
+// Limits of mig/layouts.hpp for one MIG card: the number of layouts that it lists, and the number
+// of steps that it takes to list them. A step takes some nanoseconds. Known cards have at most
+// 2,300 layouts, but a node may publish a MIG table that has more.
 inline constexpr std::size_t kMaxMigLayouts = 65'536;
 inline constexpr std::int64_t kMaxMigLayoutSteps = 4'000'000;
 
 // Sizes of the learned demand (demand/demand_learner.hpp). They keep its tables small and fast to
-// read. Entries beyond a limit are dropped, except that a MIG table with more placements is
-// refused.
+// read. Entries beyond a limit are dropped. Only a MIG table with more than kMaxMigPlacements
+// placements is refused as a whole.
 inline constexpr std::size_t kMaxPodShapes = 4'096;      // pod shapes that are counted separately
-inline constexpr std::size_t kMaxWaitingPods = 1'024;    // waiting pods watched for overtakers
-inline constexpr std::size_t kMaxPricedShareSizes = 16;  // sizes of shares that have a price
+inline constexpr std::size_t kMaxWaitingPods = 1'024;    // pods whose wait is observed
+inline constexpr std::size_t kMaxPricedShareSizes = 16;  // share sizes priced by LeftOverTable
 inline constexpr std::size_t kMaxMultiGpuShapes = 32;    // shapes of pods with several GPUs
 inline constexpr std::size_t kMaxHeadroomGpus = 16;      // GPUs of a node that count for headroom
 inline constexpr std::size_t kMaxTypicalPods = 128;      // typical pods of FGD's measure
@@ -146,25 +147,26 @@ inline constexpr std::size_t kMaxMigTables = 64;         // distinct tables of M
 inline constexpr std::size_t kMaxGpuSizes = 8;  // sizes of GPU memory with a LeftOverTable each
 
 // Cost of reserving capacity for nominated pods on one node (src/plan/nomination_guard.hpp). Work
-// is counted in the unit of FitMemo::work, which is some microseconds.
+// is counted as in FitMemo::work(); one unit of it takes some microseconds.
 /// The number of pods nominated to one node for which capacity is reserved: those of highest rank.
 inline constexpr std::size_t kMaxNominatedOnNode = 64;
-/// kMaxPlacingTrials: trials of one search that places several nominated pods together. The first
-/// placement of each pod is not counted. With 64 trials, the search can try all combinations of the
-/// placements of two pods that have one container and up to 63 placements each, or of three such
-/// pods with up to 7 placements each. kMaxPlacingSearches: the number of these searches on one
-/// node.
+/// kMaxPlacingTrials: the number of trials of one search that places several nominated pods
+/// together. Trying the tightest placement of every pod costs no trials. For pods with one
+/// container each, 64 trials suffice to try all combinations of placements of two pods with up to
+/// 63 placements each, or of three pods with up to 7 placements each. kMaxPlacingSearches: the
+/// number of such searches on one node.
 inline constexpr int kMaxPlacingTrials = 64;
 inline constexpr int kMaxPlacingSearches = 16;
-/// After this much work, capacity is reserved for no further pods, and no further placements of the
-/// incoming pod are checked. The smaller limit applies to checking placements once one of them
+/// kMaxWorkBesideNominated: after this much work, no capacity is reserved for further nominated
+/// pods, and no further placements of the incoming pod are checked. kSufficientWorkBesideNominated:
+/// after this much work on checking placements, the check ends if it has found a placement that
 /// leaves enough capacity for the nominated pods.
 inline constexpr std::int64_t kMaxWorkBesideNominated = 4'000;
 inline constexpr std::int64_t kSufficientWorkBesideNominated = 500;
-/// kMaxEvictionWork: work to choose the victims on one node (src/plan/victim_search.hpp). Victims
-/// that have not been tried when this work is used up are not reprieved. kLastPassWork: the part of
-/// it that is reserved for the last pass over the victims. kMaxEvictionWorkPerCall: work of one
-/// preempt call, after which no further nodes are evaluated.
+/// kMaxEvictionWork: work to choose the victims on one node (src/plan/victim_search.hpp). When it
+/// is used up, no further victims are reprieved. kLastPassWork: the part of kMaxEvictionWork that
+/// is reserved for the last pass over the victims. kMaxEvictionWorkPerCall: work of one preempt
+/// call, after which no further nodes are evaluated.
 inline constexpr std::int64_t kMaxEvictionWork = 5'000;
 inline constexpr std::int64_t kLastPassWork = 1'000;
 inline constexpr std::int64_t kMaxEvictionWorkPerCall = 200'000;
@@ -182,8 +184,8 @@ inline constexpr std::size_t kMaxPodsForPairs = 32;
 inline constexpr std::size_t kMaxRepackSets = 20'000;
 inline constexpr std::size_t kMaxRequestPlacements = 8;
 inline constexpr int kMaxRepackSteps = 256;
-/// The number of feasible new nodes that are collected for movable pods of one kind, the fullest
-/// first. The number exceeds kMaxRepackMoves.
+/// The number of nodes that are collected as possible new nodes for the movable pods of one kind:
+/// the fullest of the feasible nodes. This number is larger than kMaxRepackMoves.
 inline constexpr std::size_t kMaxRepackNodes = 64;
 
 // Requests of snugctl to the admin port: time to connect, time without a received byte, and bytes

@@ -21,9 +21,9 @@ class SNUG_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-// A mutex that lets waiting threads proceed: a thread that unlocks it and locks it again at once
-// gets it only after a thread that already waited for it. With std::mutex, a thread that unlocks
-// only briefly between the parts of a long task could keep all other threads waiting.
+// A fair mutex: if a thread unlocks it and locks it again at once, a thread that was already
+// waiting gets it first. With std::mutex, a thread that unlocks only briefly between the parts of a
+// long task could keep all other threads waiting.
 class SNUG_CAPABILITY("mutex") FairMutex {
  public:
   void lock() SNUG_ACQUIRE() SNUG_NO_THREAD_ANALYSIS {
@@ -37,7 +37,8 @@ class SNUG_CAPABILITY("mutex") FairMutex {
   std::mutex held_;
 };
 
-// Holds a mutex for its lifetime. unlock() releases the mutex earlier; lock() then locks it again.
+// Locks a mutex until the end of the scope. unlock() unlocks the mutex earlier; lock() then locks
+// it again.
 template <typename AnyMutex = Mutex>
 class SNUG_SCOPED_CAPABILITY MutexLock {
  public:
@@ -62,7 +63,8 @@ class SNUG_SCOPED_CAPABILITY MutexLock {
   bool locked_ = true;
 };
 
-// Releases a mutex for its lifetime. The caller must hold the mutex.
+// Unlocks a mutex until the end of the scope, and then locks it again. The caller must hold the
+// mutex.
 template <typename AnyMutex = Mutex>
 class SNUG_SCOPED_CAPABILITY MutexUnlock {
  public:

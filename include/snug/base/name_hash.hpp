@@ -43,7 +43,7 @@ std::uint64_t load(const char* from) {
   for (; left > 16; at += 16, left -= 16) {
     hash = fold(load<std::uint64_t>(at) ^ kMultiplierB, load<std::uint64_t>(at + 8) ^ hash);
   }
-  // The first and the last of the remaining bytes. They may overlap.
+  // `head` gets the first of the remaining bytes, and `tail` the last. The two may share bytes.
   std::uint64_t head = 0;
   std::uint64_t tail = 0;
   if (left >= 8) {

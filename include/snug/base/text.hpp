@@ -1,5 +1,5 @@
-// Helpers for texts that come from outside Snug: quoting them in messages, validating them, and
-// parsing numbers. Pure; thread-safe.
+// Helpers for texts that come from outside Snug or go there: quoting and shortening them,
+// validating them, base64 and numbers. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,19 @@ namespace snug::base {
 /// bits, or if the text contains anything else.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 
-/// The length in bytes of the UTF-8 character at the front of the text; 0 if it is not valid.
+/// Returns the length in bytes of the UTF-8 character at the beginning of the text; 0 if the text
+/// does not begin with a valid character.
 [[nodiscard]] std::size_t character_length(std::string_view text);
 
 /// The position of the first byte that is not valid UTF-8 or is a forbidden control character; npos
 /// if there is none. Tab, line feed and carriage return are the only allowed control characters.
 [[nodiscard]] std::string_view::size_type find_invalid_text(std::string_view text);
+
+/// Returns the beginning of `text` as valid UTF-8 of at most `max_bytes`. Each invalid byte becomes
+/// `?`; a character that does not fit is left out as a whole.
+[[nodiscard]] std::string clip_text(std::string_view text, std::size_t max_bytes);
+
+/// Decodes base64 with padding and ignores white space. Returns nullopt if `text` is not base64.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace snug::base

@@ -20,8 +20,9 @@
 // Functions whose caller must hold the mutex (REQUIRES), or must not hold it (EXCLUDES).
 #define SNUG_REQUIRES(...) SNUG_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define SNUG_EXCLUDES(...) SNUG_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
-// Functions that lock a mutex, that unlock it, and that lock it only if they return the value of
-// the first argument.
+// SNUG_ACQUIRE: a function that locks a mutex. SNUG_RELEASE: a function that unlocks a mutex.
+// SNUG_TRY_ACQUIRE(value): a function that has locked a mutex if it returns `value`, and has not
+// locked it otherwise.
 #define SNUG_ACQUIRE(...) SNUG_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define SNUG_RELEASE(...) SNUG_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define SNUG_TRY_ACQUIRE(...) SNUG_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))

@@ -35,7 +35,7 @@ struct WatchEvent {
   model::PodFacts pod;
   model::NodeFacts node;
   std::string resource_version;  // the resourceVersion of the object or bookmark
-  int error_code = 0;            // the Status's `code` in an error; 410: the version is too old
+  int error_code = 0;            // `code` of an error's Status; 410: resourceVersion expired
   std::string error_message;     // the Status's `message` in an error
 };
 

@@ -17,9 +17,9 @@ struct ObjectNames {
   std::string name;
 };
 
-/// Returns the names of an object. `beginning` has the first bytes of the object or of a watch
-/// event that contains it. A name is empty if it is truncated or if the bytes are not valid
-/// protobuf. The names are not validated.
+/// Returns the namespace and the name of an object. `beginning` has the first bytes of the object
+/// or of a watch event that contains it. Either is empty if it is truncated or if the bytes are not
+/// valid protobuf. Neither is validated.
 [[nodiscard]] ObjectNames proto_object_names(std::string_view beginning);
 
 /// Whether the frame of a watch stream is an event that contains an envelope. Does not check the

@@ -1,7 +1,8 @@
-// Reads and writes reservations as pod annotations. snug.dev/reservation is the source of truth.
-// The flat keys snug.dev/visible-devices, snug.dev/memory-limit and snug.dev/compute-percent are
-// for the downward API: each has the suffix `.<container>` for every container with devices that
-// Snug assigned, and is repeated without a suffix for the main container.
+// Reads and writes reservations as pod annotations. The annotation snug.dev/reservation is the
+// source of truth. The flat annotations snug.dev/visible-devices, snug.dev/memory-limit and
+// snug.dev/compute-percent are for the downward API. For each container with devices that Snug
+// assigned, their keys have the suffix `.<container>`. The annotations of the main container are
+// written a second time without the suffix.
 #pragma once
 
 #include <optional>
@@ -18,14 +19,14 @@ namespace snug::codec {
 
 inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
 
-/// Returns the annotations that the binding of `pod` writes: the reservation, the flat keys, and
-/// every other snug.dev/* key of the pod with an empty value.
+/// Returns the annotations that the binding of `pod` writes: the reservation and the flat
+/// annotations. Every other snug.dev/* annotation that the pod has gets an empty value.
 [[nodiscard]] model::StringMap write_reservation(const model::Reservation& reservation,
                                                  std::string_view main_container,
                                                  const model::PodFacts& pod);
 
-/// Returns the annotations of a binding that reserves nothing: every snug.dev/* key of `pod` with
-/// an empty value.
+/// Returns the annotations of a binding that reserves nothing: every snug.dev/* annotation that
+/// `pod` has gets an empty value.
 [[nodiscard]] model::StringMap blank_annotations(const model::PodFacts& pod);
 
 struct ParsedReservation {

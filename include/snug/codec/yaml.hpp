@@ -1,7 +1,7 @@
 // Parses YAML with yaml-cpp into a tree of plain values with their positions. Refuses aliases,
 // anchors, tags, merge keys, duplicate keys, several documents, and texts over max_config_bytes. An
-// error states its position. Scalars keep their text: `012` is not a number, and `no` is not a
-// boolean.
+// error states its position. The tree contains scalars as text: parsing does not convert `012` into
+// a number or `no` into a boolean.
 #pragma once
 
 #include <string>

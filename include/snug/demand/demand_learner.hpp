@@ -40,11 +40,11 @@ class DemandLearner {
   void retain(const std::unordered_set<std::string_view>& living, const Supply& supply);
   [[nodiscard]] bool knows(std::string_view uid) const { return live_pods_.contains(uid); }
 
-  /// Whether so many pods have been counted since the last build_tables() that it should be called
-  /// again.
+  /// Whether build_tables() should be called again, because enough pods have been counted since its
+  /// last call.
   [[nodiscard]] bool tables_due() const;
-  /// Builds the tables anew from all counted pods. This takes less than a millisecond for some
-  /// hundred shapes, and some tens of milliseconds for thousands of shapes that name models.
+  /// Builds the tables anew from all counted pods. This takes less than a millisecond for a few
+  /// hundred shapes, and tens of milliseconds for thousands of shapes that name GPU models.
   void build_tables(const Supply& supply);
   /// The current value for Demand::churn.
   [[nodiscard]] int churn() const { return churn_.level(); }
@@ -56,8 +56,8 @@ class DemandLearner {
  private:
   struct LivePod {
     /// The requested GPUs, without CPU and memory. They are converted to milli-GPU only when the
-    /// pod ends, because pods may be listed before the nodes, and only the nodes tell the memory of
-    /// a GPU.
+    /// pod ends: pods may be listed before the nodes, and the memory of a GPU is not known until
+    /// its node is listed.
     PodShape asks;
     bool placed = false;
   };
@@ -69,8 +69,8 @@ class DemandLearner {
     int overtaken_by = 0;  // number of pods that arrived later and have been placed
   };
 
-  /// Converts values from 0 to 1 to a level from 0 to max_level. The level changes only if value *
-  /// max_level differs from it by more than kRegimeHysteresis.
+  /// Converts a value from 0 to 1 into a level from 0 to max_level. The level changes only if value
+  /// * max_level differs from the current level by more than kRegimeHysteresis.
   class HysteresisLevel {
    public:
     explicit HysteresisLevel(int max_level) : max_level_(max_level) {}

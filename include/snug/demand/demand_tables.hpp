@@ -26,12 +26,12 @@ class DemandTables {
   [[nodiscard]] model::Demand at_churn(int churn) const;
 
  private:
-  /// Two measures of the CPU or memory that pods need with a GPU. `per_device` applies if churn is
-  /// 0, `per_gpu_used` at kFullChurn, and a weighted mean of both in between.
+  /// Two measures of the CPU or memory that a pod needs for each GPU. If churn is 0, `per_device`
+  /// applies; at kFullChurn, `per_gpu_used` applies. In between, the weighted mean of both applies.
   template <typename T>
   struct ByBasis {
-    T per_device;    // amount divided by the number of GPUs of which the pod has a part
-    T per_gpu_used;  // amount divided by (the pod's milli-GPU / 1000)
+    T per_device;    // amount / (number of GPUs that the pod uses at least partly)
+    T per_gpu_used;  // amount / (the pod's milli-GPU / 1000)
   };
   using Needs = ByBasis<model::StrandingTable::Bins>;
 

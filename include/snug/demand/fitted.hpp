@@ -26,11 +26,11 @@ namespace snug::demand {
 //   churn      = kFullChurn      * min(1, (departing / arriving) / kFullChurnRatio)
 //   saturation = kFullSaturation * min(1, (refused / judged) / kFullSaturationRatio)
 //
-// departing and arriving: milli-GPU of the pods that leave, and of those that arrive. refused:
-// milli-GPU of the pods with one GPU, share or slice that count as refused
-// (kOvertakersUntilRefused). judged: milli-GPU of these pods and of the placed ones. All four are
-// exponentially weighted moving averages over arrivals; the t-th arrival has the weight 1 /
-// min(kRegimeWindow, t).
+// departing and arriving: milli-GPU of the pods that leave, and of those that arrive. refused and
+// judged include only pods that request one GPU, share or slice. refused: milli-GPU of the pods
+// that count as refused (kOvertakersUntilRefused). judged: milli-GPU of the pods that count as
+// refused or have been placed. All four are exponentially weighted moving averages over arrivals;
+// the t-th arrival has the weight 1 / min(kRegimeWindow, t).
 
 /// Unit: arrivals. The value has little effect [sim].
 inline constexpr std::int64_t kRegimeWindow = 1'000;
@@ -84,23 +84,24 @@ struct PriorPod {
 inline constexpr std::array<PriorPod, 6> kPriorPods{
     {{1, 250, 3}, {1, 500, 5}, {1, 1000, 9}, {2, 1000, 1}, {4, 1000, 1}, {8, 1000, 1}}};
 
-/// A prior pod requests its GPUs' part of the cluster's CPU and memory, divided by this number. So
-/// part of the CPU and memory remains for pods without GPUs. Chosen by hand.
+/// For each of its GPUs, a prior pod requests the cluster's CPU and memory per GPU, divided by this
+/// number. The rest remains for pods without GPUs. Chosen by hand.
 inline constexpr std::int64_t kPriorHostDivisor = 2;
 
-/// Unit: GPUs. The prior includes demand for this many GPUs that names a model, divided equally
-/// between all models. Without it, the first pod that names a model would make this model very
-/// scarce: in a simulated filling [sim], a trace in which a third of the pods name models lost 1.5
-/// points of allocation.
+/// Unit: GPUs. The prior includes requests for this many GPUs that name a model, divided equally
+/// between all models. Without these requests, the first pod that names a model would make this
+/// model very scarce. The loss was 1.5 points of allocation when a cluster was filled in a
+/// simulation [sim] with a trace in which a third of the pods name models.
 inline constexpr double kPriorNamingGpus = 50;
 
 /// The number of slices of each plain MIG profile that the prior includes. Chosen by hand.
 inline constexpr double kPriorSlices = 1;
 
-/// Unit: slices. When s slices have been requested, the prior of a card's value has the weight
-/// max(0, 1 - d * s / kEnoughSlices); kOtherCardExponent defines d. The prior keeps slices of all
-/// profiles possible. With a prior that ends after 16 slices for any number of cards, Snug packs 3
-/// points worse than best-fit on 2 cards (`--mig --seeds 20 --cards 2` [packing]).
+/// Unit: slices. When n slices have been requested, including those of the prior, prior(s) has the
+/// weight max(0, 1 - d * n / kEnoughSlices) in the value of a card (src/demand/slice_value.hpp).
+/// kOtherCardExponent defines d. The prior keeps slices of all profiles possible. If the prior ends
+/// after 16 slices for any number of cards, Snug packs 2 cards 3 points worse than best-fit does
+/// (`--mig --seeds 20 --cards 2` [packing]).
 inline constexpr double kEnoughSlices = 20;
 
 // Widths of the bins of StrandingTable. With kBins bins, a table distinguishes needs of up to 65
@@ -121,32 +122,33 @@ inline constexpr std::int64_t kMemoryBinMib = 2'048;
 /// leave before the next pod with several GPUs arrives gave no better results than the formula
 /// above [sim] [packing].
 inline constexpr double kBlockDiscount = 0.35;
-/// Unit: GPUs. Smaller blocks have less weight, because they often become free without help. The
-/// lower weight gains 1.2 points for mixes with many pods of 2 and 4 GPUs (`--regimes` [packing]).
-/// Typical nodes have eight GPUs.
+/// Unit: GPUs. Blocks of fewer GPUs have less weight, because they often become free without help.
+/// The lower weight gains 1.2 points for mixes with many pods of 2 and 4 GPUs (`--regimes`
+/// [packing]). Typical nodes have eight GPUs.
 inline constexpr std::int64_t kLargeBlock = 8;
 
-/// A part of the GPU demand. If multi-GPU pods are a smaller part p of it, their blocks have an
-/// additional weight of p / kCommonMultiGpuShare, so that rare pods have little effect on the
-/// packing of shares. This weight improved mixes that consist almost only of shares from 1.5 points
-/// below FGD to 0.6 points above it (`--regimes --only shares` [packing]).
+/// The part of the GPU demand below which multi-GPU pods count as rare. If their part p is
+/// smaller than this, their blocks have an additional weight of p / kCommonMultiGpuShare, so
+/// that rare pods have little effect on the packing of shares. This weight improved mixes that
+/// consist almost only of shares from 1.5 points below FGD to 0.6 points above it (`--regimes
+/// --only shares` [packing]).
 inline constexpr double kCommonMultiGpuShare = 0.05;
 
 // The value of MIG cards. src/demand/slice_value.hpp has the formulas and explains their symbols
 // P(s) and V(s). Constants were compared by `packing_bench --mig` on its five mixes and similar
 // ones [packing].
 
-/// Defines d, the probability that a pod which does not fit on a card is placed on another one, as
-/// d = 1 - (cards + 1)^-kOtherCardExponent. It is 0.36 for one card and 0.98 for 500. With d = 0.98
-/// for any number of cards, 500 cards are packed equally well, but 1 to 4 cards 2 to 3 points worse
-/// than by best-fit.
+/// Defines d, the probability that a pod which does not fit on one card is placed on another card:
+/// d = 1 - (cards + 1)^-kOtherCardExponent. It is 0.36 for one card and 0.98 for 500 cards. With d
+/// = 0.98 for any number of cards, Snug packs 500 cards equally well, but packs 1 to 4 cards 2 to 3
+/// points worse than best-fit does.
 inline constexpr double kOtherCardExponent = 0.65;
 /// The upper limit of d if pods leave. No other value has been compared.
 inline constexpr double kMostOtherCardInChurn = 0.9;
-/// The weight of the headroom P(s) in a card's value if pods leave. Without headroom, the value
-/// packs best in fill, but in churn of mixed small slices it is 5 points below first-fit. Headroom
-/// weighted by size instead of the square of the size, or headroom without V(s), loses 5 to 18
-/// points in churn.
+/// The weight of the headroom P(s) in a card's value if pods leave. Without headroom, Snug packs
+/// best in fill, but 5 points worse than first-fit in churn of mixed small slices. If P(s) has
+/// size_p instead of size_p^2, or if the value has P(s) without V(s), Snug loses 5 to 18 points in
+/// churn.
 inline constexpr double kHeadroomWeight = 0.4;
 /// The factor in P(s) for each eighth of a card that must become free before a placement is
 /// possible. A factor for each pod that must leave is as good on the five mixes, and up to 3 points
@@ -157,10 +159,10 @@ inline constexpr double kHeadroomDiscount = 0.6;
 /// compared.
 inline constexpr double kDrainWeight = 0.06;
 
-/// Unit: millionths of a card. The costs in the score term slice-value are rounded to multiples of
-/// this step, a sixth of an eighth of a card, so that slices go to the first of almost equal cards.
-/// Steps of 0.008 to 0.1 of an eighth change the result by less than 0.1 points; a step of 0.8 of
-/// an eighth costs 0.5 points for small slices.
+/// Unit: millionths of a card. The score term slice-value rounds costs to multiples of this step,
+/// which is about 0.17 eighths of a card. So slices go to the first of several cards with almost
+/// equal costs. Steps of 0.008 to 0.1 eighths change the result by less than 0.1 points; a step of
+/// 0.8 eighths costs 0.5 points for small slices.
 inline constexpr std::int64_t kSliceCostStep = 21'000;
 
 /// The points that the score term slice-reuse subtracts for each slice that must be created. With

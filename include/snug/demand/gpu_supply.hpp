@@ -28,7 +28,7 @@ struct Supply {
   std::int64_t memory_mib = 0;
   // Indexed by GpuInfo::model_id.
   std::array<std::int64_t, model::kMaxModels> gpus_by_model{};           // number of GPUs
-  std::array<base::MebiBytes, model::kMaxModels> max_memory_by_model{};  // largest GPU
+  std::array<base::MebiBytes, model::kMaxModels> max_memory_by_model{};  // of the largest GPU
   std::shared_ptr<const std::vector<std::string>> models;                // Snapshot::models
   // Indexed by GpuInfo::mig_table_id. Element 0 of `mig_tables` is null.
   std::shared_ptr<const std::vector<model::MigTableRef>> mig_tables;
@@ -44,15 +44,15 @@ struct Supply {
   /// known. MIG slices are not checked.
   [[nodiscard]] bool can_hold(const PodShape& shape) const;
   /// The milli-GPU that a pod of this shape takes. A slice counts as its part of the card's memory
-  /// slices, as the first MIG table that has its profile states it. A request in GPU memory counts
-  /// as its part of most_common_memory().
+  /// slices, according to the first MIG table that has the slice's profile. A request in GPU memory
+  /// counts as its part of most_common_memory().
   [[nodiscard]] std::int64_t total_milli(const PodShape& shape) const;
   /// The most common size of GPU memory; 0 if there are no GPUs.
   [[nodiscard]] base::MebiBytes most_common_memory() const {
     return gpu_sizes.empty() ? base::MebiBytes{} : gpu_sizes.front().memory;
   }
-  /// Compares the addresses of `models` and `mig_tables`. The ledger makes new lists when they
-  /// grow.
+  /// Compares `models` and `mig_tables` by address, because the ledger makes a new list when one of
+  /// them grows.
   friend bool operator==(const Supply&, const Supply&) = default;
 };
 

@@ -44,14 +44,14 @@ struct PodShape {
 
 /// Computes the shape of a request.
 ///   - App containers and sidecars run at the same time. Their whole GPUs are added up. If they
-///     request no whole GPUs, they count as one container that requests the sum of their shares, on
-///     as many GPUs as the largest count among them.
-///   - Init containers run one after another, so their requests are not added up. If one has the
-///     same number of GPUs as the shape has so far, the shape gets the larger share. Otherwise it
-///     gets the request with more milli-GPU in all.
+///     request no whole GPUs, they count as one container. It requests the sum of their shares,
+///     on as many GPUs as the container with the largest number of GPUs.
+///   - Init containers run one after another, so the request of each is compared with the shape
+///     so far. If both have the same number of GPUs, the shape gets the larger share of each
+///     GPU. Otherwise the shape gets the GPUs of the one with more milli-GPU in all.
 ///   - If there are several MIG profiles, the one with the most slices counts.
 ///   - A kubelet-assigned unit that is not a MIG slice counts as a whole GPU.
-///   - If several containers have a model filter, the last one counts.
+///   - If several containers have a model filter, the filter of the last one counts.
 [[nodiscard]] PodShape shape_of(const model::GpuRequest& request, const model::HostResources& host);
 
 }  // namespace snug::demand

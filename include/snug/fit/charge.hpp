@@ -40,8 +40,8 @@ struct Charge {
 };
 
 /// Returns the charge of one device of the container on a GPU with the memory `capacity`, which is
-/// positive. The result is 0 for a slice and for kubelet units. It can exceed the capacity; then
-/// fit() refuses the request.
+/// positive. The result is zero for a SliceRequest and for a KubeletRequest. It can exceed the
+/// capacity; fit() then refuses the request.
 [[nodiscard]] Charge charge(const model::ContainerRequest& asked, base::MebiBytes capacity);
 
 /// Computes the charge of each container of a request. Caches the last charge of each container,
@@ -54,8 +54,8 @@ class Prices {
   };
 
   explicit Prices(const model::GpuRequest& request);
-  /// `container` is a position in GpuRequest::containers. `capacity` is the GPU's memory;
-  /// everything costs nothing on a GPU without memory.
+  /// `container` is a position in GpuRequest::containers. `capacity` is the GPU's memory; if it is
+  /// 0, the price is zero.
   [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity) {
     Known& known = known_[container];
     if (known.capacity != capacity) known = price(*known.asked, capacity);

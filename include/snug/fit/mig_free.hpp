@@ -22,7 +22,7 @@ namespace snug::fit {
 struct MigFree {
   model::MigTableRef table;  // null: the GPU serves no slices
   model::MigUse use;         // memory slices and engines that are taken or otherwise unavailable
-  bool dynamic = true;       // a slice can be created at any placement; false: only `existing` ones
+  bool dynamic = true;  // whether slices can be created; if not, only those in `existing` are used
   std::vector<model::MigPlacement> existing;     // existing slices, sorted; empty if `dynamic`
   mig::ProfileSet profiles = mig::kAllProfiles;  // profiles of the GPU's slices, taken or free
 
@@ -31,7 +31,8 @@ struct MigFree {
   MigFree() {}
   /// The GPU as if it were empty: every placement of the card's table is available.
   [[nodiscard]] static MigFree empty_card(const model::GpuInfo& gpu);
-  // Each of these functions removes the slices that one cause makes unavailable.
+  // These functions make slices unavailable: those that the node does not offer, those with failed
+  // memory slices, and those that are taken.
   void keep_what_node_offers(const model::NodeInventory& node, const model::GpuInfo& gpu);
   void remove_failed(const model::GpuInfo& gpu);
   void remove_taken(const model::GpuState& gpu);

@@ -23,7 +23,7 @@ struct Tenant {
   [[nodiscard]] bool requires_enforcement() const {
     return rules != nullptr && rules->rule_for(name_space).require_enforcement;
   }
-  /// Whether the rules forbid that a pod of this namespace and a pod of `other` share a GPU.
+  /// Whether the rules forbid pods of this namespace to share a GPU with pods of `other`.
   [[nodiscard]] bool is_isolated_from(std::string_view other) const {
     return rules != nullptr && other != name_space &&
            (rules->rule_for(name_space).own_namespace_only ||
@@ -46,9 +46,9 @@ struct Tenant {
 [[nodiscard]] base::MilliGpu held_compute(const model::Holding& holding,
                                           const model::NodeInventory* inventory);
 
-/// The milli-GPU that one unit of a kubelet-assigned resource stands for. The result is rounded up
-/// if the units are replicas of GPUs. For MIG slices it follows from the card's table; it is 0 if
-/// no table has the slice.
+/// The milli-GPU that one unit of a kubelet-assigned resource stands for. If the units are replicas
+/// of GPUs, the result is rounded up. If they are MIG slices, it comes from the card's table, and
+/// is 0 if no table has the slice.
 [[nodiscard]] base::MilliGpu unit_compute(const model::NodeInventory& inventory,
                                           std::string_view resource);
 

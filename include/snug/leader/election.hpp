@@ -83,7 +83,7 @@ class Election {
   /// the Lease is absent or has not been read yet.
   [[nodiscard]] base::TimePoint free_at() const;
   [[nodiscard]] bool is_absent() const { return observed_ && !lease_; }
-  /// The record without a holder with which an absent Lease is created.
+  /// The record with which an absent Lease is created. It names no holder.
   [[nodiscard]] LeaseRecord placeholder() const;
   /// The identity of the other process that holds the Lease; empty if there is none.
   [[nodiscard]] std::string other_holder(base::TimePoint now) const;

@@ -29,7 +29,7 @@ struct LeaseRecord {
 struct Lease {
   LeaseRecord record;
   std::string resource_version;  // a write succeeds only if the API server has the same version
-  std::string object;            // the whole object as JSON; a write keeps its other fields
+  std::string object;            // the whole object as JSON, so that a write keeps all other fields
 };
 
 /// Returns the host name in `holder`, which client-go writes as HOST_SUFFIX; all of `holder` if it

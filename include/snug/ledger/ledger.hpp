@@ -121,7 +121,7 @@ struct ListedPods {
 };
 
 struct ListResult {
-  std::vector<std::string> edited_uids;  // the pods for which hold() would return false; sorted
+  std::vector<std::string> edited_uids;  // the pods whose reservations have been edited; sorted
   std::size_t dropped_nominations = 0;   // the number dropped because of max_nominations
 };
 
@@ -152,9 +152,8 @@ class Ledger {
   /// new one has some, as would happen after a restart. The other facts of the pod are updated.
   /// Returns false if somebody has edited the reservation, or has added one by hand.
   bool hold(const model::HoldingPtr& holding);
-  /// Does the same as hold(), for a holding that a GET shows. LedgerEntry::confirmed stays false if
-  /// neither a list nor the watch has shown the pod as bound: the watch may not have reached this
-  /// state yet.
+  /// Does the same as hold(), for a holding that a GET shows. Does not set LedgerEntry::confirmed,
+  /// because only a list or the watch confirms a pod: the watch can be behind the GET.
   bool hold_from_get(const model::HoldingPtr& holding);
   /// Records that the watch shows the pod as deleted or finished. The pod need not have held
   /// anything.

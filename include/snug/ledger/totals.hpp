@@ -21,7 +21,8 @@ struct LedgerTotals {
   base::MebiBytes memory_used;
 };
 
-/// Reads the nodes and then the holdings. A bind between the two reads counts only in the holdings.
+/// Reads the nodes and then the holdings. A bind between the two reads is counted in the holdings
+/// only.
 [[nodiscard]] LedgerTotals totals_of(Ledger& ledger);
 
 }  // namespace snug::ledger

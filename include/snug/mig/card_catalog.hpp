@@ -31,8 +31,8 @@ struct MigCard {
 /// The cards that can have the product name `model`, judged only by the words of the name.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_named(std::string_view model);
 
-/// The cards for which `model` has only the first of the words that their product names require,
-/// such as `RTX PRO` for the RTX PRO cards.
+/// The cards for which `model` is an incomplete product name: it has the first one or more required
+/// words, but none of the rest. For example, `RTX PRO` is an incomplete name of each RTX PRO card.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_with_prefix(std::string_view model);
 
 /// The card with the product name `model` (`NVIDIA-A100-SXM4-40GB`, `A100 80GB PCIe`,
@@ -47,9 +47,9 @@ struct MigCard {
 ///   - If any name ends in `-me` or `+me.all`, the card has as many media engines as compute
 ///     slices. `+me.all` uses all of them, `-me` none, and any other profile as many as it has
 ///     compute slices.
-/// The axis ends with the last slice. Null if a name is malformed or duplicated, a slice does not
-/// fit into kMaxAxisSlices, no profile has a start, or the table exceeds kMaxMigProfiles or
-/// base::kMaxMigPlacements.
+/// The card has as many memory slices as the largest `start + size` of its profiles. Null if a name
+/// is malformed or duplicated, a slice does not fit into kMaxAxisSlices, no profile has a start, or
+/// the table exceeds kMaxMigProfiles or base::kMaxMigPlacements.
 [[nodiscard]] model::MigTablePtr build_mig_table(std::vector<model::MigProfile> published);
 
 /// A parsed profile name: `3g.20gb+me` has 3 compute slices, 20 GB and the attribute `+me`.
@@ -59,12 +59,20 @@ struct MigProfileName {
   std::string attribute;  // `+me`, `+me.all`, `+gfx`, `-me` or empty
   std::string canonical;  // the name without the prefix of a compute instance (`3c.`)
 };
-/// Parses a profile name of the form `[Nc.]Ng.Mgb[attribute]`. The numbers of `Nc.`, the prefix of
-/// a compute instance, and `Ng` must be equal (`3c.3g.20gb`). Nullopt if `text` is not such a name.
+/// Parses a profile name of the form `[Nc.]Ng.Mgb[attribute]`, such as `3c.3g.20gb`. `Nc.` is the
+/// prefix of a compute instance; both numbers N must be equal. Nullopt if `text` is not such a
+/// name.
 [[nodiscard]] std::optional<MigProfileName> parse_mig_profile_name(std::string_view text);
+/// Returns the spelling that MIG tables have for the profile, or `profile` itself if it is not the
+/// name of a profile.
+[[nodiscard]] std::string canonical_profile_name(std::string profile);
+/// Returns the other name of a profile that has two: some drivers round down the memory in the name
+/// of the A100 80 GB's largest profile. Empty for other profiles.
+[[nodiscard]] std::string profile_alias(std::string_view profile);
 
-/// The parts of the resource name `nvidia.com/mig-<profile>` for the slices that NVIDIA's device
-/// plug-in offers. The plug-in appends the suffix if it is configured to rename replicas.
+/// Prefix and suffix of the resource names of the MIG slices that NVIDIA's device plug-in offers:
+/// `nvidia.com/mig-<profile>`. The plug-in appends the suffix if it is configured to rename
+/// replicas.
 inline constexpr std::string_view kMigResourcePrefix = "nvidia.com/mig-";
 inline constexpr std::string_view kSharedResourceSuffix = ".shared";
 /// The profile in the name of a resource of MIG slices; empty if `resource` is not such a name.

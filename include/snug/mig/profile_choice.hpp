@@ -23,7 +23,7 @@ inline constexpr ProfileSet kAllProfiles = ~ProfileSet{0};
 struct SliceRequirement {
   std::string profile;  // name of the profile; if empty, any plain profile may serve the request
   base::MebiBytes memory;
-  int thousandths = 0;  // part of the card's memory slices
+  int thousandths = 0;  // required part of the card's memory slices
   int compute_percent = 0;
 
   friend auto operator<=>(const SliceRequirement&, const SliceRequirement&) = default;

@@ -39,9 +39,9 @@ class StrandingTable {
     std::int64_t share = 0;      // the pods' part of all requested GPUs, fixed point
     std::int64_t mean_need = 0;  // the pods' mean need for each whole GPU; above 0 if `share` is
     /// The milli-GPU that one unit of the resource serves: the sum over pods of share * 1000 *
-    /// kServedScale / need. For this member alone, a pod is in the bin of what it requests with
-    /// each GPU or share. With a share, that can be less than its need for each whole GPU, which
-    /// decides the bin for the other members.
+    /// kServedScale / need. This member counts a pod in the bin of the amount that it requests for
+    /// each of its GPUs or shares. The other members count it in the bin of its need for each whole
+    /// GPU, which can be larger if the pod requests shares.
     std::int64_t served_per_unit = 0;
   };
   using Bins = std::array<Bin, kBins>;
@@ -57,8 +57,8 @@ class StrandingTable {
   ///
   ///   sum over pods of share * max(0, gpu - 1000 * free / need)
   ///
-  /// For a pod whose own need exceeds `allocatable`, all of `gpu` is stranded, because the node
-  /// could not hold the pod even if it were empty.
+  /// For a pod that requests more than `allocatable`, all of `gpu` is stranded, because the pod
+  /// does not fit on the node even if the node is empty.
   [[nodiscard]] std::int64_t stranded(std::int64_t free, std::int64_t allocatable,
                                       std::int64_t gpu) const;
 
@@ -68,14 +68,15 @@ class StrandingTable {
   /// Sums over one bin and all higher bins.
   struct Tail {
     std::int64_t share = 0;
-    std::int64_t served_per_unit = 0;     // the sum of share * 1000 * kServedScale / mean_need
+    std::int64_t served_per_unit =
+        0;  // sum of share * 1000 * kServedScale / mean_need over these bins
     std::int64_t oversized_per_unit = 0;  // the sum of Bin::served_per_unit
     friend bool operator==(const Tail&, const Tail&) = default;
   };
-  /// The sum in the comment on stranded(), over all pods.
+  /// The sum given at stranded(), over all pods, including those that are too large for the node.
   [[nodiscard]] std::int64_t unserved(std::int64_t free, std::int64_t gpu) const;
-  /// The part of `gpu` that unserved() regards as usable by pods that are too large for the node.
-  /// It is scaled down if `gpu` is less than one whole GPU.
+  /// The milli-GPU that unserved() counts as usable by pods that are in fact too large for the
+  /// node. Reduced in proportion if `gpu` is less than one whole GPU.
   [[nodiscard]] std::int64_t oversized(std::int64_t free, std::int64_t allocatable,
                                        std::int64_t gpu) const;
 
@@ -83,9 +84,9 @@ class StrandingTable {
   std::int64_t bin_width_ = 1;
 };
 
-/// The value of the free part of a GPU for future shares: the knapsack value with the cutting-stock
-/// prices of the sizes of shares (src/demand/cutting_stock.hpp). There is one table for each size
-/// of GPU memory. `value` and `price` are indexed by milli-GPU and are in millionths of a GPU.
+/// The value of the free part of a GPU for future shares: the largest sum of the prices of shares
+/// that fit in it together (src/demand/cutting_stock.hpp). There is one table for each size of GPU
+/// memory. `value` and `price` are indexed by milli-GPU and are in millionths of a GPU.
 struct LeftOverTable {
   static constexpr std::size_t kSizes = 1001;  // 0 to 1000 milli-GPU
 
@@ -104,7 +105,8 @@ struct SliceValueTable {
   static constexpr std::size_t kMaxCells = 8;
 
   std::vector<AxisMask> cells;
-  /// Millionths of a card, indexed by state: bit i is set if any part of cell i is taken.
+  /// The value in millionths of a card, indexed by state. Bit i of a state is set if any part of
+  /// cell i is taken.
   std::vector<std::int32_t> value_by_state;
 
   [[nodiscard]] bool known() const { return !value_by_state.empty(); }
@@ -122,7 +124,7 @@ struct SliceValueTable {
 /// Pods that request the same number of whole GPUs (two or more), the same CPU and memory, and the
 /// same models.
 struct MultiGpuShape {
-  /// The number of elements of `discount`, one for each eighth of a pod. For more eighths, the
+  /// The number of elements of `discount`. If kDiscountSteps / 8 or more pods must leave, the
   /// weight is 0.
   static constexpr std::size_t kDiscountSteps = 80;
 
@@ -133,8 +135,8 @@ struct MultiGpuShape {
   /// The part of all requested GPUs that these pods request, fixed point. It is reduced if
   /// multi-GPU pods are rare (kCommonMultiGpuShare).
   std::int64_t share = 0;
-  /// The weight of a block of `gpus` GPUs, fixed point, indexed by the eighths of a pod that must
-  /// leave before the block is free. It is 1 for 0 eighths and falls from there (kBlockDiscount).
+  /// discount[e] is the weight (fixed point) of a block of `gpus` GPUs if e / 8 pods must leave
+  /// before the block is free. It is 1 for e = 0 and falls as e grows (kBlockDiscount).
   std::array<std::int64_t, kDiscountSteps> discount{kFixedPointOne};
 
   friend bool operator==(const MultiGpuShape&, const MultiGpuShape&) = default;
@@ -164,8 +166,8 @@ struct Demand {
   /// are at least kFullChurnRatio of the arriving ones.
   int churn = 0;
   /// How many pods are refused (demand/fitted.hpp): 0 if none are; kFullSaturation if the refused
-  /// milli-GPU are at least kFullSaturationRatio of the judged ones. It has an effect only in
-  /// proportion to `churn`.
+  /// milli-GPU are at least kFullSaturationRatio of all that were refused or placed. The effect of
+  /// saturation is proportional to `churn`.
   int saturation = 0;
   StrandingTable cpu;                    // in thousandths of a core
   StrandingTable memory;                 // in MiB

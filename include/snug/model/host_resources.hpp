@@ -21,7 +21,7 @@ struct HostResources {
     return *this;
   }
   friend HostResources operator+(HostResources a, const HostResources& b) { return a += b; }
-  /// The larger CPU and the larger memory of the two.
+  /// The larger CPU and the larger memory of `a` and `b`.
   [[nodiscard]] static HostResources max(const HostResources& a, const HostResources& b) {
     return {.cpu_milli = std::max(a.cpu_milli, b.cpu_milli),
             .memory_bytes = std::max(a.memory_bytes, b.memory_bytes)};

@@ -1,6 +1,6 @@
 // NodeFacts: the fields of a Kubernetes node that Snug reads. NodeInventory: the node's GPUs and
-// other capacity, which codec/inventory_codec derives from these fields. Plain data.
-// model/snapshot.hpp has the use of a node.
+// other capacity, which codec/inventory_codec derives from these fields. NodeState in
+// model/snapshot.hpp says what pods use of a node. Plain data.
 #pragma once
 
 #include <cstddef>

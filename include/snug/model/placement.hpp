@@ -22,7 +22,7 @@ struct DeviceAllocation {
   std::int32_t milli = 0;
   base::MebiBytes memory;
   base::MilliGpu compute;
-  MigPlacement slice;  // placement of the GPU's MIG table; used only in mode kMig
+  MigPlacement slice;  // profile in the GPU's MIG table, and start; used only in mode kMig
 };
 
 /// All allocations of a request on one node. Empty for a kubelet-assigned request, which is charged

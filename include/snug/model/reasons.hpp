@@ -13,11 +13,12 @@ namespace snug::model {
 /// ReasonRow::distance of reasons that do not depend on the state of a node.
 inline constexpr std::uint16_t kNoDistance = 1000;
 
-// Rows of (C++ name, code in replies, whether evictions can resolve it, distance, sentence). If the
-// GPUs of a node have different reasons, the node has the one that is first in this table. For
-// example, if one GPU is full and another is too small, the node has NoRoom, not TooLarge. The
-// distance orders nodes that are not feasible: small if the node becomes feasible when other pods
-// end, larger if the operator must change something, largest if the hardware must change.
+// Rows of (C++ name, code in replies, whether evictions can make the node feasible, distance,
+// sentence). If the GPUs of a node have different reasons, the reason of the node is the one
+// that is first in this table. For example, if one GPU is full and another is too small, the
+// reason is NoRoom, not TooLarge. Nodes that are not feasible are ordered by distance. It is
+// small if the node becomes feasible when other pods end, larger if the operator must change
+// something, and largest if the hardware must change.
 // clang-format off
 #define SNUG_REASONS(ROW)                                                                                                                                                 \
   ROW(kNone,            "",                false, kNoDistance, "")                                                                                                        \
@@ -54,7 +55,7 @@ enum class ReasonCode : std::uint8_t {
 struct ReasonRow {
   std::string_view code;
   bool resolvable;
-  std::uint16_t distance;  // smaller if less must change until the node is feasible
+  std::uint16_t distance;  // how much must change before the node is feasible
   std::string_view sentence;
 };
 

@@ -73,8 +73,8 @@ struct ContainerRequest {
   std::string container;
   ContainerType type = ContainerType::kApp;
   DeviceRequest device;
-  /// The number of different GPUs on each of which the container gets `device`. For a
-  /// KubeletRequest, the number of units.
+  /// The container gets `device` on each of `count` different GPUs. For a KubeletRequest, `count`
+  /// is the number of units.
   std::int64_t count = 1;
   std::optional<int> compute_percent;  // `gpu-compute`, 1..100; nullopt: follows from `device`
   Isolation isolation = Isolation::kAny;
@@ -84,8 +84,8 @@ struct ContainerRequest {
   friend bool operator==(const ContainerRequest&, const ContainerRequest&) = default;
 };
 
-/// The containers of a pod that request GPUs. Snug assigns the devices of all of them, or the
-/// kubelet assigns the devices of all of them.
+/// The containers of a pod that request GPUs. Either Snug or the kubelet assigns the devices of all
+/// of them.
 struct GpuRequest {
   std::vector<ContainerRequest> containers;  // in the pod's order, init containers first
   std::string main_container;  // annotations without a container suffix describe its GPUs

@@ -12,7 +12,7 @@
 namespace snug::model {
 
 struct SharingRule {
-  bool own_namespace_only = false;  // `neighbours: namespace`: no GPU with pods of other namespaces
+  bool own_namespace_only = false;    // `neighbours: namespace`: no sharing with other namespaces
   std::optional<base::MilliGpu> cap;  // limit of the namespace's compute in the cluster
   bool require_enforcement = false;  // its shares fit only on nodes labelled snug.dev/enforced=true
 
@@ -26,8 +26,8 @@ struct SharingRow {
   friend bool operator==(const SharingRow&, const SharingRow&) = default;
 };
 
-/// The first row with a pattern that matches a namespace applies to it. A namespace that no row
-/// matches is not restricted.
+/// A namespace has the rule of the first row with a pattern that matches the namespace. If no row
+/// has one, the namespace is not restricted.
 class SharingRules {
  public:
   SharingRules() = default;

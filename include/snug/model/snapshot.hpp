@@ -30,7 +30,7 @@ namespace snug::model {
 /// Why a GPU accepts no new pods. The pods that already use it are still counted.
 enum class GpuClosure : std::uint8_t {
   kOpen,
-  kUnhealthy,      // the inventory says so
+  kUnhealthy,      // the inventory reports the GPU as unhealthy
   kVanished,       // a reservation names it, but it is no longer in the inventory
   kChanged,        // a reservation names another uuid, or a slice that no longer exists
   kOverCommitted,  // its pods use more than the GPU has
@@ -94,7 +94,7 @@ inline constexpr std::int32_t kPodMilli = 1000;
 
 /// The use of one GPU.
 struct GpuState {
-  const GpuInfo* info = nullptr;  // points into the NodeState of this GPU or its inventory
+  const GpuInfo* info = nullptr;  // points into the NodeState or the NodeInventory of the node
   base::MebiBytes memory;         // capacity
   base::MebiBytes used_memory;
   base::MilliGpu used_compute;
@@ -198,8 +198,8 @@ using NodeStatePtr = std::shared_ptr<const NodeState>;
 class NodeTable {
  public:
   static constexpr std::size_t kChunkSize = 64;
-  /// Versions are stored apart from states, because a decision reads only the version of most
-  /// nodes.
+  /// Versions are stored apart from states, because decisions read only the versions of most nodes,
+  /// not their states.
   struct Chunk {
     std::array<NodeStatePtr, kChunkSize> states;  // null if the slot has no node
     /// The version of each state. Two states of the same slot have different versions. 0 means that
@@ -259,7 +259,7 @@ struct Snapshot {
   NodeTable nodes;                        // indexed by NodeIndex
   /// Maps node names to positions in `nodes`.
   std::shared_ptr<const NameIndex> names;
-  std::unordered_map<std::uint32_t, Intents> intents;  // by NodeIndex; no list is empty
+  std::unordered_map<std::uint32_t, Intents> intents;  // by NodeIndex; only nodes with intents
   /// Nominated pods that are not in the ledger yet, by NodeIndex. Capacity is reserved for them.
   std::unordered_map<std::uint32_t, Nominations> nominations;
   /// The GPU compute that the pods of each namespace hold.

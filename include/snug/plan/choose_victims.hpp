@@ -40,8 +40,8 @@ struct EvictionCandidate {
 ///   - Each victim that kube-scheduler did not choose is necessary. A victim that kube-scheduler
 ///     chose is removed only if it was certainly chosen for CPU, memory, GPUs or pod slots.
 /// The work is limited (kMaxEvictionWork): with very many pods, or with a request that is hard to
-/// place, unnecessary victims may remain. `memo` must belong to the preemptor's request. What
-/// `memo` has cached on other nodes saves work within that limit and has no other effect.
+/// place, unnecessary victims may remain. `memo` must belong to the preemptor's request. Reusing
+/// results that `memo` has cached on other nodes saves part of this work; it has no other effect.
 [[nodiscard]] std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
                                                            const EvictionCandidate& candidate,
                                                            fit::FitMemo& memo);

@@ -9,10 +9,10 @@
 
 namespace snug::plan {
 
-/// Whether a pod that requests `asked` fits on a node with the allocatable `all`, on which `pods`
-/// pods already request `used`. True if the allocatable is unknown. A resource that the pod does
-/// not request, or that the node does not publish, is always sufficient, even if the node is
-/// over-committed.
+/// Whether a pod that requests `asked` fits on a node. `all` is the allocatable of the node; `used`
+/// is the sum of the requests of its `pods` pods. True if the allocatable is unknown. A resource
+/// that the pod does not request, or that the node does not publish, is always sufficient, even if
+/// the node is over-committed.
 [[nodiscard]] inline bool node_resources_fit(const model::HostAllocatable& all,
                                              const model::HostResources& used, std::int64_t pods,
                                              const model::HostResources& asked) {

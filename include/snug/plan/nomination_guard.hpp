@@ -39,9 +39,9 @@ class NominationGuard {
   /// Whether all protected pods still fit, each in the state of the node that was determined for
   /// it, if the incoming pod takes this placement.
   [[nodiscard]] bool admits(model::PlacementView placement);
-  /// Returns a copy of `state` in which each GPU differs from all others if it holds a pod that
-  /// must end before a protected pod fits (see plan/gpu_marks.hpp). Null if there are no such GPUs.
-  /// `state` must outlive the copy.
+  /// Returns a copy of `state` in which fit() treats some GPUs as different from all others (see
+  /// plan/gpu_marks.hpp). These are the GPUs that hold a pod which must end before a protected pod
+  /// fits. Null if there are no such GPUs. `state` must outlive the copy.
   [[nodiscard]] model::NodeStatePtr with_distinct_gpus(const model::NodeState& state) const;
   /// The work done so far, in the units of FitMemo::work.
   [[nodiscard]] std::int64_t work() const;
@@ -52,7 +52,8 @@ class NominationGuard {
 
  private:
   class TentativeNode;
-  /// Which pods must end before a nominated pod fits: the first of these values that is sufficient.
+  /// The pods that must end before a nominated pod fits. The guard chooses the first of these
+  /// values for which the nominated pod fits.
   enum class WaitsFor : std::uint8_t { kNobody, kTerminating, kAllLowerPriority };
   struct ProtectedPod {
     const model::Nomination* pod = nullptr;

@@ -49,10 +49,10 @@ class PlacementFinder {
 
   /// Each placement that find() returns meets these conditions:
   ///   - It is feasible when the intents of other pods count as holdings.
-  ///   - If it shares an empty GPU, the mode is one that the pod requests, or the mode that the GPU
-  ///     would have without those intents.
-  ///   - It leaves enough capacity for the nominated pods of higher rank. Intents do not count for
-  ///     this condition.
+  ///   - If it shares a GPU that is empty apart from intents, it uses a mode that the pod
+  ///     requests, or the default mode of the GPU.
+  ///   - It leaves enough capacity for the nominated pods of higher rank. Intents do not count
+  ///     for this condition.
   /// The reason is kPromised if only the intents prevent a placement.
   FoundPlacements find();
 

@@ -37,8 +37,8 @@ class VerdictCache {
     demand_version_ = demand_version;
     by_slot_.clear();
   }
-  /// Returns the verdict on the version `version` of the node state in the slot; null if it is not
-  /// cached.
+  /// Returns the cached verdict on the node in this slot; null if no verdict is cached for this
+  /// version of the node's state.
   [[nodiscard]] const Entry* find(std::size_t slot, std::uint64_t version) const {
     const bool known = version != 0 && slot < by_slot_.size() && by_slot_[slot].version == version;
     return known ? &by_slot_[slot] : nullptr;
@@ -57,7 +57,8 @@ class VerdictCache {
   std::vector<Entry> by_slot_;
 };
 
-/// The most recently used caches by verdict_cache_key(). For one ledger. Not thread-safe.
+/// Keeps the most recently used caches. The key of a cache is its verdict_cache_key(). All caches
+/// must be of one ledger. Not thread-safe.
 class VerdictCaches {
  public:
   /// Removes and returns the cache with this key; returns a new cache if there is none.

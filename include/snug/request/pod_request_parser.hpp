@@ -30,8 +30,8 @@ namespace snug::request {
 /// Whether the annotation `key` is part of a GPU request (`gpu-fraction`, `gpu-memory.main`, …).
 [[nodiscard]] bool is_request_key(std::string_view key);
 
-/// Parses ContainerRequest::text, of which a reservation contains a copy. The result has no
-/// container name or type. Nullopt if this version of Snug does not write such a text.
+/// Parses a copy of ContainerRequest::text, from a reservation. The result has no container name or
+/// type. Nullopt if this version of Snug would not write exactly this text.
 [[nodiscard]] std::optional<model::ContainerRequest> parse_request_text(std::string_view text);
 
 /// Whether the kubelet assigns GPUs or MIG slices under this resource name.

@@ -67,8 +67,8 @@ struct Profile {
   std::string name;
   std::vector<WeightedTerm> terms;
   /// The unit to which the scores of nodes are rounded, from 1 to kMaxQuantum. Nodes with almost
-  /// equal scores then count as equal, and the one with the lower name wins. This stacks pods,
-  /// which exact scores would scatter.
+  /// equal scores then count as equal, and the one with the lower name wins. So pods fill one such
+  /// node before the next; with exact scores they would be scattered.
   ByRegime quantum = 1;
 
   /// Returns ceil(score / quantum). A negative score above -quantum is therefore in class 0.
@@ -82,7 +82,7 @@ struct Profile {
 
 /// Selects the profile that scores a placement of one pod. The profile may depend on the GPU model.
 /// Holds pointers into the policy, which must outlive it. One choice must be used for the GPUs of
-/// one ledger only, because models have other numbers in another ledger. Not thread-safe, even if
+/// one ledger only, because each ledger numbers the models in its own way. Not thread-safe, even if
 /// const, because profile_for() caches its results.
 ///
 /// Each model that has a number (GpuInfo::model_id) is compared with the policy's patterns only

@@ -39,7 +39,7 @@ struct ServiceParts {
   Metrics& metrics;
   Log& log;
   const base::Clock& clock;
-  PodCreator* pod_creator = nullptr;  // null: pods are created at a real API server
+  PodCreator* pod_creator = nullptr;  // null unless in embedded mode
 };
 
 class ExtenderService {

@@ -56,9 +56,9 @@ struct ElectorOptions {
   leader::ElectionSettings election;
   /// The time between two renewals, and between two attempts to acquire the Lease.
   std::chrono::milliseconds retry{2'000};
-  /// The object on which the event about a second installation is written. If it is a pod, the
-  /// event needs its uid.
-  Notice about;
+  /// The object of the event that reports a second installation: Snug's own pod, with its uid, or
+  /// the Lease. LeaderElector sets the reason and the note.
+  model::Notice about;
   std::uint64_t seed = 1;
 };
 

@@ -1,12 +1,12 @@
-// The pods that are not bound: a record of each, and which of them Snug has refused, so that they
+// Keeps a record of each unbound pod. Also keeps the refusals of these pods, so that refused pods
 // can be woken when capacity is freed.
 //
 // A refusal contains the ledger's generations at the time of its decision. The pod can be retried
 // once one of the ledger's generations is higher, even if that generation grew before the refusal
 // was noted.
 //
-// Thread-safe. The tables of records shown, of records interned and of refusals each have at
-// most max_pending_pods entries.
+// Thread-safe. There are three tables: the records shown by the API server, the records made by
+// intern() and not stored yet, and the refusals. Each has at most max_pending_pods entries.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct PendingRow {
   std::string reason;  // why Snug last refused the pod; empty: it is not refused
 };
 
-/// When a refused pod can be retried: as soon as a generation of the ledger is higher than its
-/// value in this struct. kNever: a change of that generation does not help the pod.
+/// The condition under which a refused pod can be retried: at least one of these two generations of
+/// the ledger is higher than the value here. kNever: the pod does not wait for that generation.
 struct RetryCondition {
   base::Generation freed = base::kNever;          // Snapshot::freed_generation
   base::Generation ended_intents = base::kNever;  // Snapshot::ended_intents_generation
@@ -56,7 +56,7 @@ class PendingPods {
   /// stays even if the list lacks its pod, since the pod may be newer than the list.
   void replace(std::vector<PodInfoPtr> pods);
 
-  /// The pod as the API server last showed it. Null: the API server has not shown it as unbound.
+  /// The unbound pod as the API server last showed it. Null: it is not in the table.
   [[nodiscard]] PodInfoPtr find(std::string_view uid) const;
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
@@ -80,7 +80,8 @@ class PendingPods {
 
   const std::size_t capacity_;
   mutable base::Mutex mutex_;
-  ByUid<PodInfoPtr> pods_ SNUG_GUARDED_BY(mutex_);      // records shown by the API server
+  ByUid<PodInfoPtr> pods_
+      SNUG_GUARDED_BY(mutex_);  // the unbound pods, as the API server has shown them
   ByUid<PodInfoPtr> interned_ SNUG_GUARDED_BY(mutex_);  // records made by intern(), not stored yet
   ByUid<Refused> refused_ SNUG_GUARDED_BY(mutex_);
   // For each generation, the number of refusals that wait for a higher one.

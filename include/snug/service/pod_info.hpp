@@ -42,7 +42,7 @@ class PodClaim {
   [[nodiscard]] static std::expected<PodClaim, model::Refusal> make(PodInfoPtr pod,
                                                                     CurrentPolicy policy);
 
-  /// The returned object refers to members of this claim, which must outlive it.
+  /// The returned object refers to members of this claim, so the claim must outlive it.
   [[nodiscard]] plan::IncomingPod view() const {
     return {.name_space = pod_->facts.name_space,
             .rank = pod_->rank,
@@ -54,7 +54,8 @@ class PodClaim {
   [[nodiscard]] const PodInfo& pod() const { return *pod_; }
 
   /// The key for VerdictCaches: claims with equal keys get equal verdicts on equal node states and
-  /// learned demand. Empty: the namespace has a cap, so verdicts also depend on what it uses.
+  /// learned demand. Empty: the namespace has a cap, so verdicts also depend on the GPUs that the
+  /// pods of the namespace hold.
   [[nodiscard]] std::string key() const;
 
  private:

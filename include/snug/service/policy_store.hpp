@@ -1,6 +1,6 @@
 // Holds the policy in force. A decision reads it once at its start, so that replacing the policy
-// never affects a decision in progress. A cache of results that depend on the policy must compare
-// CurrentPolicy::version.
+// never affects a decision in progress. Cached results that depend on the policy are valid only
+// while CurrentPolicy::version is the same.
 //
 // Thread-safe. There is always a policy.
 #pragma once
@@ -33,8 +33,8 @@ class PolicyStore {
   void replace(score::PolicyPtr policy) {
     SNUG_CHECK(policy != nullptr);
     const base::MutexLock lock(mutex_);
-    // After the swap, the parameter owns the old policy, and destroys it after the lock is
-    // released.
+    // The swap moves the old policy into the parameter, so the old policy is destroyed only after
+    // the lock is released.
     current_.policy.swap(policy);
     ++current_.version;
   }

@@ -1,7 +1,7 @@
-// The interfaces between the service and the outside world. Adapters that do I/O implement those
-// that the service calls; tests and the embedded mode have other implementations. Implementations
-// are thread-safe unless a comment below says otherwise. Also defines Reply, which the service
-// returns to the HTTP servers.
+// The interfaces between the service and the outside world. The service implements the sinks. The
+// adapters implement the other interfaces, and so do tests. Implementations are thread-safe unless
+// a comment below says otherwise. This file also defines Reply, which the service returns to the
+// HTTP servers.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 #include "snug/base/ids.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
+#include "snug/model/api_writes.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
 
@@ -28,29 +29,7 @@ struct Reply {
   std::string body;
 };
 
-/// The single write of a bind. It sets the pod's nodeName and annotations together. The API server
-/// rejects it if the pod's uid differs.
-struct Binding {
-  std::string name_space;
-  std::string pod;
-  std::string uid;
-  std::string node;
-  model::StringMap annotations;
-  /// The latest time at which the binding may be sent.
-  base::TimePoint not_after = base::TimePoint::max();
-};
-
-/// A Kubernetes event about a pod, or about a Lease.
-struct Notice {
-  std::string name_space;
-  std::string pod;
-  std::string uid;
-  std::string reason;  // a constant in CamelCase
-  std::string note;    // one sentence
-  bool lease = false;  // true: the event is about a Lease, and `pod` is its name
-};
-
-/// The calls to the API server other than lists, watches and those about Leases. No call lasts
+/// The calls to the API server, except lists, watches and the calls about Leases. No call lasts
 /// longer than apiTimeout.
 class ApiPort {
  public:
@@ -62,7 +41,7 @@ class ApiPort {
   ///   - kUnavailable: the binding was certainly not executed, since no API server received it or a
   ///     busy one rejected it.
   ///   - kUnknown: the binding may or may not have been executed (time-out, lost connection, 5xx).
-  [[nodiscard]] virtual base::Result<void> bind(const Binding& binding) = 0;
+  [[nodiscard]] virtual base::Result<void> bind(const model::Binding& binding) = 0;
 
   /// Reads one pod (GET) from the API server's store, not from its cache. Nullopt: the pod does not
   /// exist.
@@ -75,7 +54,7 @@ class ApiPort {
 
   /// Queues a Warning event and returns without waiting. If the queue is full, an event is dropped
   /// and counted in the metrics.
-  virtual void warn(const Notice& notice) = 0;
+  virtual void warn(const model::Notice& notice) = 0;
 };
 
 /// One Lease: the one that elects the leading Snug (leader/election.hpp), or a scheduler's.
@@ -85,10 +64,10 @@ class LeasePort {
 
   /// Nullopt: the Lease does not exist.
   [[nodiscard]] virtual base::Result<std::optional<leader::Lease>> read() = 0;
-  /// Writes `record`, with the current time as its renew time, and also as its acquire time if that
-  /// is empty. Replaces the Lease `over`, or creates the Lease if `over` is null. Errors:
-  /// kConflict: another client has changed or created the Lease; kNotFound: the Lease was deleted;
-  /// kUnknown: the write may or may not have been executed.
+  /// Writes `record` with the current time as its renew time. If its acquire time is empty, the
+  /// current time is written for that too. Replaces the Lease `over`, or creates the Lease if
+  /// `over` is null. Errors: kConflict: another client has changed or created the Lease; kNotFound:
+  /// the Lease was deleted; kUnknown: the write may or may not have been executed.
   [[nodiscard]] virtual base::Result<leader::Lease> write(const leader::LeaseRecord& record,
                                                           const leader::Lease* over) = 0;
 };
@@ -109,12 +88,12 @@ class PodCreator {
  public:
   virtual ~PodCreator() = default;
 
-  /// Creates the pod. Does nothing if the pod exists with the same request, except that it removes
-  /// the pod's scheduling gates. Errors:
-  ///   - kConflict: the pod exists with a different request, another pod has the same name or uid,
-  ///     or a pod that has ended had this uid.
-  ///   - kInvalid: the pod lacks a uid, a name or a namespace. Or no scheduler would ask about it,
-  ///     since it has scheduling gates, or names a node but does not run there.
+  /// Creates the pod. If the pod exists with the same request, only removes its scheduling gates.
+  /// Errors:
+  ///   - kConflict: the pod exists with a different request, another pod has the same name or
+  ///     uid, or a pod that has ended had this uid.
+  ///   - kInvalid: the pod lacks a uid, a name or a namespace; or it has scheduling gates; or
+  ///     its spec.nodeName names a node on which it does not run.
   ///   - kTooLarge: there are too many pods.
   [[nodiscard]] virtual base::Result<void> post_pod(const model::PodFacts& pod) = 0;
 };
@@ -161,9 +140,9 @@ class ClusterSource {
   /// Starts to call the sink, which must stay valid until stop() returns.
   virtual void start(ClusterSink& sink) = 0;
   /// Interrupts any list or watch in progress, and starts new lists of nodes and pods. Returns
-  /// without waiting for them to end.
+  /// without waiting for the new lists.
   virtual void relist() = 0;
-  /// Stops the calls to the sink: none is running or is made after this function has returned.
+  /// Stops the calls to the sink. When this function returns, the last call has ended.
   virtual void stop() = 0;
 };
 
@@ -212,7 +191,7 @@ inline constexpr base::EnumNames kWatchEndNames{std::array{
 
 /// A problem with the devices that pods hold, or with an object that describes them.
 enum class ReservationProblem : std::uint8_t {
-  kOverCommitment,  // the holders of a GPU or node exceed its capacity, or conflict
+  kOverCommitment,  // the pods on a GPU or node exceed its capacity or conflict with each other
   kGpuClosed,       // a GPU is closed: vanished, changed, suspect or without a MIG table
   kNodeClosed,      // a node is closed because its inventory cannot be used
   kReservation,     // a pod's reservation is missing, unreadable or edited
@@ -254,7 +233,7 @@ inline constexpr base::EnumNames kApiCallNames{std::array{
     base::EnumName{ApiCall::kWatchPods, "watch_pods"},
     base::EnumName{ApiCall::kWatchLeases, "watch_leases"}}};
 
-/// The resources that Snug watches. Readiness depends only on those that Resource has too.
+/// The resources that Snug watches. Readiness depends only on the streams of nodes and pods.
 enum class WatchedResource : std::uint8_t { kNodes, kPods, kLeases };
 inline constexpr base::EnumNames kWatchedResourceNames{
     std::array{base::EnumName{WatchedResource::kNodes, "nodes"},
@@ -272,7 +251,8 @@ class Metrics {
   virtual void pods_woken() = 0;
   virtual void event_dropped() = 0;
   virtual void reservation_problem(ReservationProblem kind) = 0;
-  /// Counts a change of the policy file. `ok`: the new policy is in force; false: it was refused.
+  /// Counts a change of the policy file. If `ok`, the new policy is in force; if not, it was
+  /// refused.
   virtual void policy_reloaded(bool ok) = 0;
 };
 

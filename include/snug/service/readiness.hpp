@@ -1,15 +1,15 @@
 // Knows whether Snug may decide, and if not, why. Snug is ready if all of these hold:
 //
 //   - This Snug leads, or there is no election (service/leader_elector.hpp).
-//   - Its view is fresh: it has applied lists of nodes and pods that started after it became the
-//     leader.
-//   - Both streams are alive: each has shown something within watchSilenceS, and has a working
-//     watch or lost it at most watch_lost_ms ago. A source without streams never reports, and
-//     counts as alive.
+//   - Its view is fresh: it has applied lists of nodes and pods that started after it became
+//     the leader.
+//   - Both streams are alive: each has shown something within watchSilenceS, and its watch
+//     works or was lost at most watch_lost_ms ago. A stream that has never reported counts as
+//     alive.
 //
-// While this Snug leads, no other Snug binds pods. So a stream that lags behind hides freed
-// capacity, but no binding of another Snug. A standby is warm if it would be ready as the
-// leader.
+// If a stream lags behind, Snug may learn of freed capacity late. It still knows of every binding,
+// since no other Snug binds pods while this one leads. A standby is warm if it would be ready as
+// the leader.
 //
 // Thread-safe. is_ready() costs a few atomic reads and a reading of the clock.
 #pragma once
@@ -31,7 +31,7 @@ namespace snug::service {
 
 class Readiness {
  public:
-  /// The initial state is that this Snug leads, which is right without an election.
+  /// This Snug starts as the leader. If there is no election, it stays the leader.
   Readiness(const base::Clock& clock, const base::Limits& limits);
 
   // Functions about the leader election.

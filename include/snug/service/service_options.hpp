@@ -20,8 +20,8 @@ enum class AnswerMode : std::uint8_t {
 
 struct ServiceOptions {
   AnswerMode answer = AnswerMode::kAuto;
-  /// The minor version of kube-scheduler. It decides in which field filter reports nodes on which
-  /// eviction can help.
+  /// The minor version of kube-scheduler. If a node is full but eviction can help there, filter
+  /// reports the node in a field of its answer that depends on this version.
   int kubernetes_minor = 36;
   std::vector<std::string> scheduler_names;  // the schedulers whose pods Snug serves; empty: all
   /// The time limit for one call to the API server, and for the API server to execute a binding

@@ -1,6 +1,6 @@
 // Permits bindings only while this Snug holds the Lease:
-//   - No binding is sent after the Lease has ended.
-//   - No binding is sent that was decided in an earlier term as leader.
+//   - After the Lease has ended, no binding is sent.
+//   - A binding that was decided in an earlier term as leader is not sent.
 //   - The Lease is not released while a binding may still be executed.
 // Thread-safe.
 #pragma once
@@ -18,12 +18,12 @@ namespace snug::service {
 
 class WriteFence {
  public:
-  /// `unanswered`: how long an unanswered binding may still be executed after it was sent. The
-  /// fence is open without a deadline until the first close(), which is right without an election.
+  /// `unanswered`: how long an unanswered binding may still be executed after it was sent. At
+  /// first, the fence is open without a deadline. If there is no election, it stays open.
   WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered);
 
-  /// The number of times that the fence was reopened. A call must read it before it checks
-  /// readiness.
+  /// A term as leader. Each time the fence is opened after it was closed, the next term begins. A
+  /// bind must read the term before it checks readiness.
   using Term = std::uint64_t;
   [[nodiscard]] Term term() const;
 

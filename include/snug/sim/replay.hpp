@@ -42,8 +42,8 @@ class Placer {
   /// Called when a pod has arrived, before choose_node().
   virtual void pod_arrived(const ArrivingPod& /*arriving*/, ledger::Ledger& /*ledger*/) {}
   /// Returns the best of the candidates, without changing the ledger. Nullopt: the pod fits on none
-  /// of them. `candidates` are slots of the ledger, which equal the nodes' ranks, in ascending
-  /// order.
+  /// of them. `candidates` are the nodes' slots in the ledger, in ascending order. A node's slot
+  /// equals its rank.
   virtual std::optional<base::NodeIndex> choose_node(const ArrivingPod& arriving,
                                                      std::span<const base::NodeIndex> candidates,
                                                      ledger::Ledger& ledger) = 0;

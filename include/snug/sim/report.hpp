@@ -1,5 +1,5 @@
-// The results of a replay. Percentages are 0 to 100. A value that a run does not define is absent.
-// sim_codec/report_codec writes a report as JSON, table or chart.
+// The results of a replay. Percentages are 0 to 100. A result that cannot be computed for a replay
+// is nullopt. sim_codec/report_codec writes a report as JSON, table or chart.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct RejectedPods {
   std::int64_t multi = 0;
 };
 
-/// Two means of a percentage: one over the arrivals at which the arrived load, rounded to a whole
-/// percent, is 100, and one over those at which it is 130. The arrived load is the milli-GPU that
-/// all pods so far have asked for, in % of the cluster's milli-GPU. Nullopt: there was no such
-/// arrival.
+/// The means of a percentage at two levels of the arrived load. The arrived load is the milli-GPU
+/// that all pods so far have asked for, in % of the cluster's milli-GPU, rounded to a whole number.
+/// `at100` is the mean over all arrivals at which it is 100, `at130` over those at which it is 130.
+/// Nullopt: there was no such arrival, or pods leave.
 struct AtDemand {
   std::optional<double> at100;
   std::optional<double> at130;
@@ -30,7 +30,7 @@ struct AtDemand {
 /// (Trace::is_in_later_half).
 struct ChurnReport {
   double allocation_mean = 0;              // mean of the milli-GPU in use, in % of the cluster's
-  std::optional<double> gpu_accepted_pct;  // milli-GPU of accepted pods, in % of all asked for
+  std::optional<double> gpu_accepted_pct;  // accepted pods' milli-GPU, in % of that of all pods
   double rejected_pct = 0;                 // rejected pods, in % of all pods
   /// Rejected pods, in % of the pods that ask for several GPUs.
   std::optional<double> multi_rejected_pct;

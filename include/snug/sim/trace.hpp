@@ -1,6 +1,6 @@
 // A trace: a cluster and the pods that arrive at it, as sim_codec/trace_codec reads them. Plain
 // data. Arrivals are in the order of time. The first arrival happens at time 0, the next at time 1,
-// and so on. Before each arrival, the pods leave whose lifetimes have ended.
+// and so on. A pod whose lifetime has ended leaves before the next arrival.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace snug::sim {
 
-/// A GPU of a trace outside MIG mode has 1000 MiB, so that one milli-GPU is one MiB.
+/// In a trace, a GPU that is not in MIG mode has 1000 MiB, so that one milli-GPU is one MiB.
 inline constexpr std::int64_t kTraceGpuMiB = 1000;
 
 struct TraceNode {

@@ -10,9 +10,9 @@
 
 namespace snug::sim_codec {
 
-/// Returns the only card that `model` can name, by the rules of mig/card_catalog.hpp. If the name
-/// is ambiguous, the error lists the cards that it can mean. If it is unknown, the error lists all
-/// known cards.
+/// Returns the card that `model` names, by the rules of mig/card_catalog.hpp. If the name is
+/// ambiguous or incomplete, the error lists the cards that it can mean. If the name is unknown, the
+/// error lists all known cards.
 [[nodiscard]] base::Result<const mig::MigCard*> find_one_mig_card(std::string_view model);
 
 /// The profiles from which layouts are made. kPlain: only profiles without an attribute such as
@@ -25,8 +25,8 @@ enum class LayoutScope : std::uint8_t { kPlain, kAll };
 /// added. A slice is drawn as a box, an unused memory slice as a dot. The text is ASCII.
 [[nodiscard]] std::string mig_picture(const mig::MigCard& card, LayoutScope which);
 
-/// The same as mig_card_list() and mig_picture(), as JSON. Profiles have the key names of
-/// `migProfiles` in the annotation snug.dev/inventory.
+/// The same as mig_card_list() and mig_picture(), as JSON. The keys of a profile are named as those
+/// of `migProfiles` in the annotation snug.dev/inventory.
 [[nodiscard]] std::string write_mig_cards();
 [[nodiscard]] std::string write_mig_card(const mig::MigCard& card, LayoutScope which);
 

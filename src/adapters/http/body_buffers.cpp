@@ -9,7 +9,7 @@ namespace {
 /// copy.
 constexpr std::size_t kParserPadding = 64;
 
-/// Returns how many bytes of maxBodyBytesAtOnce a body of `size` bytes takes.
+/// Returns by how many bytes a body of `size` bytes counts towards maxBodyBytesAtOnce.
 std::size_t counted_bytes(std::size_t size) { return size > BodyBuffers::kSmallBody ? size : 0; }
 
 }  // namespace

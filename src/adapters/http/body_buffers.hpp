@@ -22,8 +22,8 @@ namespace snug::http {
 
 class BodyBuffers {
  public:
-  /// Largest size of a small body, in bytes. With the default limits, one small body in each thread
-  /// takes 6 MiB in all.
+  /// Largest size of a small body, in bytes. If each thread of the extender port holds one small
+  /// body, they take 6 MiB in all with the default limits.
   static constexpr std::size_t kSmallBody = 16'384;
 
   /// acquire() calls `on_wait` each time before it waits for room.

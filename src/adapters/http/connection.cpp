@@ -24,9 +24,9 @@ constexpr std::size_t kReceiveBufferBytes = 16'384;
 /// Maximum size of a reply whose head and body are copied into one buffer before they are sent.
 constexpr std::size_t kSendBufferBytes = 16'384;
 
-/// Returns this thread's buffer of kReceiveBufferBytes bytes. A connection has no such buffer of
-/// its own: kube-scheduler opens many short connections, and each time that one freed a buffer of
-/// this size, the allocator would consolidate its free memory.
+/// Returns this thread's buffer of kReceiveBufferBytes bytes. All connections use it, because
+/// kube-scheduler opens many short connections. If each connection freed a buffer of this size, the
+/// allocator would consolidate its free memory each time.
 char* thread_buffer() {
   thread_local const std::unique_ptr<char[]> buffer =
       std::make_unique_for_overwrite<char[]>(kReceiveBufferBytes);

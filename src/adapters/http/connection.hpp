@@ -50,7 +50,8 @@ class Connection {
   [[nodiscard]] bool has_started() const;
   /// Returns whether the TLS handshake is complete; true for a connection without TLS.
   [[nodiscard]] bool handshake_done() const { return handshake_done_; }
-  /// Returns whether bytes of a head have been received, so that a reply can be sent.
+  /// Returns whether the TLS handshake is complete and bytes of a head have been received. If so,
+  /// an error reply can be sent to the client.
   [[nodiscard]] bool is_reading_head() const { return handshake_done_ && !receive_buffer_.empty(); }
   /// Returns whether received bytes are buffered in this object, where poll() does not see them.
   [[nodiscard]] bool has_buffered_bytes() const;
@@ -65,11 +66,12 @@ class Connection {
   /// Begins to serve request(). If `may_wait` is false, a read or write fails instead of waiting
   /// for the client.
   void begin_request(bool may_wait);
-  /// Starts the deadline of the body. Call it before read_body(), after any wait for memory. If the
-  /// client sent Expect: 100-continue, queues 100 Continue, which read_body() sends.
+  /// Starts the deadline of the body. Call it before read_body() and after any wait for memory. If
+  /// the client sent Expect: 100-continue, queues the interim reply 100 Continue, which read_body()
+  /// sends.
   void begin_body();
-  /// Reads a body of `length` bytes into `body`. False: before all bytes had arrived, the
-  /// connection ended or a time limit passed.
+  /// Reads a body of `length` bytes into `body`. False: the connection ended or a time limit passed
+  /// before all bytes had arrived.
   [[nodiscard]] bool read_body(std::size_t length, std::string& body);
   /// Ends the request. Must be called after the reply has been sent or could not be sent.
   void end_request();
@@ -79,13 +81,13 @@ class Connection {
   }
   [[nodiscard]] bool timed_out() const { return timed_out_; }
 
-  /// Sends the whole reply. False: before all was sent, the connection ended or a time limit
-  /// passed.
+  /// Sends the whole reply. False: the connection ended or a time limit passed before the whole
+  /// reply was sent.
   [[nodiscard]] bool send_reply(std::string_view head, std::string_view body);
   /// Sends as much of the reply as possible without blocking, and discards the rest.
   void send_best_effort(std::string_view reply);
   /// Closes the sending side. The caller then calls discard_input() until the client has closed its
-  /// side: to close a socket that has unread bytes would reset the connection, and the client could
+  /// side. Closing a socket that has unread bytes would reset the connection, and the client could
   /// lose the last reply.
   void shutdown_send();
   /// Reads and discards received bytes, without blocking.
@@ -93,7 +95,8 @@ class Connection {
 
   /// The progress of the current body or reply.
   [[nodiscard]] Transfer transfer() const;
-  /// Shuts the socket down, so that a thread that waits for the client continues and fails.
+  /// Shuts the socket down. A thread that waits for the client then wakes up, and its read or write
+  /// fails.
   void abort();
   [[nodiscard]] bool is_aborted() const { return aborted_; }
 
@@ -105,10 +108,12 @@ class Connection {
   };
 
   [[nodiscard]] bool find_head();
-  /// Returns what the last OpenSSL call, which returned `result`, is waiting for.
+  /// Interprets `result`, which the last OpenSSL call returned. Returns what that call waits for,
+  /// or kEnd if the connection has ended or failed.
   [[nodiscard]] Step tls_step(int result) const;
   /// Receives up to `size` bytes without blocking, and returns their number. 0: the client has
-  /// closed its side. Negative: nothing was received, and `step` says what to wait for.
+  /// closed its side. Negative: nothing was received, and `step` is what to wait for, or kEnd after
+  /// an error.
   [[nodiscard]] ssize_t receive_now(char* out, std::size_t size, Step& step);
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
   [[nodiscard]] bool flush() { return !broken_ && (send_buffer_.empty() || send_all({})); }

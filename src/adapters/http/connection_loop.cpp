@@ -25,14 +25,14 @@ using Step = Connection::Step;
 /// value limits how long a client waits, so they need not be configurable.
 constexpr int kShortageWaitMs = 10;
 constexpr int kRequestedTurnMs = 10;
-/// Maximum numbers of events and of accepted connections in one turn of the loop, so that no kind
-/// of work delays the others.
+/// Maximum numbers of events and of accepted connections in one turn of the loop, so that neither
+/// keeps the loop from its other work.
 constexpr std::size_t kEventsPerTurn = 64;
 constexpr int kAcceptsPerTurn = 64;
 
 void watch(int epoll_fd, int fd, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.fd = fd}};
-  // If both calls fail, the connection is closed at its deadline.
+  // If this fails, the connection gets no events and is closed at its deadline.
   if (::epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT) {
     ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
   }
@@ -84,8 +84,8 @@ void ConnectionLoop::run() {
     const int count =
         ::epoll_wait(epoll_fd_, events.data(), kEventsPerTurn, wait_time(turn_requested));
     for (int i = 0; i < count; ++i) {
-      // Skips the listening socket: run_turn() accepts new connections after these events, which
-      // may end connections and so make room.
+      // The listening socket is skipped here. run_turn() accepts new connections later, because the
+      // other events may end connections and so make room.
       if (events[static_cast<std::size_t>(i)].data.fd != listen_fd_) {
         handle_event(events[static_cast<std::size_t>(i)].data.fd);
       }
@@ -159,7 +159,8 @@ bool ConnectionLoop::close_least_useful() {
       close(std::move(connection));
       return true;
     }
-    // The connection has received a complete head. So it is not closed, and its request is served.
+    // The connection has just received a complete head, so its request is served, and the next
+    // connection is considered instead.
     hand_to_thread(std::move(connection));
   }
   return false;
@@ -170,7 +171,7 @@ void ConnectionLoop::hand_to_thread(ConnectionPtr connection) {
   try {
     hooks_.on_head(std::move(connection));
   } catch (const std::bad_alloc&) {
-    close(nullptr);  // on_head has destroyed the connection; close() corrects only the count
+    close(nullptr);  // on_head has destroyed the connection; this only decrements open_count_
   }
 }
 
@@ -209,14 +210,15 @@ void ConnectionLoop::take_returned() {
 void ConnectionLoop::watch_connection(ConnectionPtr connection, Step step) {
   const int fd = connection->socket();
   std::uint32_t events = step == Step::kWaitWrite ? EPOLLOUT : EPOLLIN;
-  // The next event puts the connection into handshakes_, where it waits for its step and needs no
-  // further events.
+  // During the TLS handshake, only one event is reported. It puts the connection into handshakes_,
+  // and no further event is needed until the handshake step has been taken.
   if (!connection->handshake_done()) events |= EPOLLONESHOT;
   connections_.insert_or_assign(fd, std::move(connection));
   watch(epoll_fd_, fd, events);
 }
 
-/// Handles an event of the file descriptor `fd`, whose connection may have left the loop meanwhile.
+/// Handles an event of the file descriptor `fd`. The connection of `fd` may already have left the
+/// loop.
 void ConnectionLoop::handle_event(int fd) {
   if (fd == wake_fd_) {
     std::uint64_t count = 0;
@@ -277,8 +279,9 @@ void ConnectionLoop::close_expired() {
   }
 }
 
-/// First accepts the connections that the kernel has queued, since their clients may have sent
-/// requests. Accepts at most `backlog` of them, since clients may keep connecting.
+/// Accepts the connections that are already in the kernel's queue, because their clients may have
+/// sent requests; at most `backlog` of them, because clients may keep connecting. Then closes the
+/// listening socket, and idle and refused connections.
 void ConnectionLoop::begin_drain() {
   for (std::size_t left = bounds_.backlog; left > 0 && accept_connection(); --left) {
   }

@@ -45,9 +45,9 @@ class RequestThreads {
   [[nodiscard]] bool has_queue() const { return has_queue_; }
   /// Returns the number of threads without a request.
   [[nodiscard]] std::size_t idle_count() const;
-  /// Aborts slow connections, at most one for each request that waits for a thread or for memory.
-  /// `others` is the number of requests that wait for memory. Aborts one fewer for each connection
-  /// that was aborted earlier and has not ended yet. Returns whether any request waits.
+  /// Aborts slow connections: at most one for each request that waits for a thread or for memory,
+  /// minus those that were aborted earlier and have not ended yet. `others` is the number of
+  /// requests that wait for memory. Returns whether any request waits.
   bool abort_slow(base::TimePoint now, std::int64_t min_bytes_per_s, std::size_t others);
   /// Aborts every connection, discards queued ones, and waits until no request is being served.
   void stop();
@@ -64,7 +64,7 @@ class RequestThreads {
   [[nodiscard]] ConnectionPtr next_connection() SNUG_REQUIRES(mutex_);
   /// Starts one more thread, unless max_threads_ are running.
   void start_thread() SNUG_REQUIRES(mutex_);
-  /// Returns the number of queued requests minus the threads that are about to take one.
+  /// Returns the number of queued requests that no thread is about to take.
   [[nodiscard]] std::size_t queued_without_thread() const SNUG_REQUIRES(mutex_);
 
   const std::size_t max_threads_;

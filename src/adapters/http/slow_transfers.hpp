@@ -19,7 +19,7 @@ struct Transfer {
   bool is_blocked = false;  // the thread is waiting for the client
 };
 
-/// A transfer that started less than this time ago is never slow. The value is well below the
+/// A transfer does not count as slow until it has lasted this long. The value is well below the
 /// timeout of a probe and above the pauses of healthy clients and networks, so it need not be
 /// configurable.
 inline constexpr std::chrono::milliseconds kSlowTransferGrace{250};

@@ -28,8 +28,8 @@ base::Error tls_problem(std::string_view what, const std::string& file) {
   return {base::ErrorCode::kInvalid, std::string{what} + " " + file + ": " + why};
 }
 
-/// Password callback. It makes an encrypted key file an error; OpenSSL's default callback would ask
-/// for a passphrase on the terminal.
+/// Password callback. It gives no passphrase, so that reading an encrypted key file fails.
+/// OpenSSL's default callback would ask for a passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
 base::Result<void> require_client_certificates(SSL_CTX* context, const std::string& file) {
@@ -101,8 +101,8 @@ std::shared_ptr<SSL_CTX> TlsContextReloader::current() {
   const base::MutexLock lock(mutex_);
   const Stamps now = stamps();
   if (now == read_stamps_) return context_;
-  // Stores stamps that were taken before the files are read, so that the next call notices a change
-  // during the read.
+  // These stamps were taken before the files are read. So if a file changes during the read, the
+  // next call reloads the files again.
   read_stamps_ = now;
   base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
   if (context) {

@@ -23,8 +23,8 @@ class TlsContextReloader {
 
   /// Reads the files for the first time. The error message names the file.
   [[nodiscard]] base::Result<void> open();
-  /// Returns the context for a new connection, after a reload if a file has changed. Not null after
-  /// a successful open().
+  /// Returns the context for a new connection. Reloads the files first if one has changed. Not null
+  /// after a successful open().
   [[nodiscard]] std::shared_ptr<SSL_CTX> current();
 
  private:

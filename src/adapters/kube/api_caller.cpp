@@ -61,8 +61,8 @@ base::Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& 
     return base::fail(base::ErrorCode::kTooLarge, "the API server's reply is larger than " +
                                                       std::to_string(max_reply_bytes_) + " bytes");
   }
-  // The status alone shows whether a request was refused or a write succeeded. The body may be
-  // incomplete.
+  // If the request failed (4xx, 5xx) or a write succeeded (2xx), the status is enough; the body may
+  // be incomplete.
   const bool outcome_is_known =
       exchange.status >= 400 || (exchange.success() && request.method != "GET");
   if (exchange.complete || outcome_is_known) {

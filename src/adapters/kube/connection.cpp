@@ -83,7 +83,7 @@ struct Exchange {
   std::optional<long> size_before;
   /// Whether an attempt sent bytes that had waited for space in the socket's send buffer.
   bool sent_queued_bytes = false;
-  /// The latest time at which run() began, a connection became ready or bytes arrived.
+  /// The time of the latest of these events: run() began, a connection became ready, bytes arrived.
   Real::time_point last_byte = Real::now();
 };
 
@@ -158,8 +158,9 @@ class ApiConnection::Curl {
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_{curl_easy_init(), &curl_easy_cleanup};
 };
 
-/// Returns the server's URL with the host that its certificate names, since libcurl checks the
-/// certificate against the URL's host. CURLOPT_CONNECT_TO makes libcurl connect to the real host.
+/// Returns the server's URL. If tls_server_name is given, it replaces the host, since libcurl
+/// checks the server's certificate against the URL's host. CURLOPT_CONNECT_TO makes libcurl connect
+/// to the real host.
 std::string ApiConnection::Curl::asked_url(ApiEndpoint endpoint) {
   if (endpoint.tls && !endpoint.tls_server_name.empty()) endpoint.host = endpoint.tls_server_name;
   return server_url(endpoint);
@@ -187,7 +188,7 @@ bool ApiConnection::Curl::set_up(const ApiEndpoint& endpoint) {
   return set_up_ && curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, 1L) == CURLM_OK;
 }
 
-/// libcurl does not copy `text`, so it must be part of tls_.
+/// libcurl does not copy `text`, so `text` must be part of tls_.
 void ApiConnection::Curl::set_blob(CURLoption option, const std::string& text) {
   curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
   set(option, &blob);
@@ -198,7 +199,8 @@ void ApiConnection::Curl::set_tls(const ApiEndpoint& endpoint) {
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, verify);
   set(CURLOPT_SSL_VERIFYHOST, 2 * verify);
-  // As in client-go, the API server's authorities must have issued an https proxy's certificate.
+  // As in client-go, the certificate of an https proxy is checked against the same authorities as
+  // the certificate of the API server.
   set(CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_PROXY_SSL_VERIFYPEER, verify);
   set(CURLOPT_PROXY_SSL_VERIFYHOST, 2 * verify);
@@ -247,8 +249,9 @@ void ApiConnection::Curl::set_callbacks() {
   set(CURLOPT_WRITEDATA, this);
 }
 
-/// Called for a new socket. The kernel shall wait at most `silence` for an acknowledgement.
-/// Otherwise it would retransmit a request for minutes, even after this process has died.
+/// Called for a new socket. Makes the kernel wait at most `silence` for a TCP acknowledgement.
+/// Without this limit, the kernel would retransmit a request for minutes, even after this process
+/// has died.
 int ApiConnection::Curl::on_socket(void* self, curl_socket_t socket, curlsocktype) {
   Curl& curl = *static_cast<Curl*>(self);
   curl.idle_socket_ = CURL_SOCKET_BAD;
@@ -264,10 +267,10 @@ int ApiConnection::Curl::on_close(void* self, curl_socket_t socket) {
   return ::close(socket);
 }
 
-/// If the socket's send buffer is full, libcurl queues the rest of the request. It counts queued
-/// bytes of the body in CURLINFO_SIZE_UPLOAD_T, which each attempt resets to 0, and not in
-/// CURLINFO_REQUEST_SIZE. It counts queued bytes of the head nowhere, but the server cannot execute
-/// a request without the last byte of its body.
+/// Notes whether libcurl has sent bytes of the body that it had queued because the socket's send
+/// buffer was full. libcurl counts these bytes in CURLINFO_SIZE_UPLOAD_T, which each attempt resets
+/// to 0, and not in CURLINFO_REQUEST_SIZE. It does not count queued bytes of the head, but they
+/// need not be noted: the server cannot execute a request without the last byte of its body.
 void ApiConnection::Curl::note_queued_bytes() {
   if (exchange_ == nullptr || !exchange_->size_before) return;  // no attempt was made
   curl_off_t uploaded = 0;
@@ -291,7 +294,7 @@ int ApiConnection::Curl::before_request(void* self, char*, char*, int, int) {
   if (exchange.request.method != "GET" && curl.was_sent()) {
     exchange.result.why = "the connection was lost before the reply";
   } else if (exchange.last_byte >= exchange.request.not_after) {
-    exchange.result.why = "the time by which it had to be sent has passed";
+    exchange.result.why = "the request could not be sent in time";
   } else if (curl.has_unasked_bytes()) {
     exchange.result.stale = true;
     exchange.result.why = "the connection had bytes that belong to no request";
@@ -453,7 +456,7 @@ std::string ApiConnection::Curl::describe(CURLcode code) const {
       return "the connection was lost while receiving";
     case CURLE_OPERATION_TIMEDOUT:
       if (!detail.empty()) return server + " cannot be connected to" + reason;
-      return aborted_ ? "it was ended" : "the connection was silent for too long";
+      return aborted_ ? "the call was aborted" : "the connection was silent for too long";
     default:
       return "the exchange failed (" +
              (detail.empty() ? std::string(curl_easy_strerror(code)) : detail) + ")";

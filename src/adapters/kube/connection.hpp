@@ -16,9 +16,9 @@
 namespace snug::kube {
 
 struct SocketTimes {
-  std::chrono::milliseconds connect;  // the longest time to connect TCP, the proxy and TLS
+  std::chrono::milliseconds connect;  // time limit for TCP, proxy and TLS handshakes
   std::chrono::milliseconds
-      silence;  // the longest wait for a byte or for an acknowledgement by TCP
+      silence;  // the longest wait for received bytes or for a TCP acknowledgement
 };
 
 /// The URL of the server, as in the field `server` of a kubeconfig.

@@ -1,6 +1,6 @@
 // A bounded pool of connections to the API server, which are kept alive between calls. Each
-// connection is lent to one call at a time. Every Lease of a connection must end before the pool
-// does. Thread-safe.
+// connection is lent to one call at a time. Every ConnectionPool::Lease (a lent connection, not a
+// Kubernetes Lease) must be destroyed before the pool. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -48,7 +48,7 @@ class ConnectionPool {
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
   /// Lends a connection that uses `tls`; if `fresh`, the connection is new. If all connections are
-  /// lent, waits for one until `deadline`, and then fails with kUnavailable.
+  /// lent, waits until one is returned. Fails with kUnavailable if none is returned by `deadline`.
   [[nodiscard]] base::Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline, bool fresh)
       SNUG_EXCLUDES(mutex_);
   /// Aborts the calls on all lent connections and on every connection that is lent later.
@@ -62,8 +62,8 @@ class ConnectionPool {
   };
 
   /// Returns an idle connection that uses `tls`, or null if there is none. Moves idle connections
-  /// that are too old or use other PEM texts to `ended`. If `fresh`, moves only one connection to
-  /// `ended`, to make room for a new one, and returns null.
+  /// that are too old or use other PEM texts to `ended`. If `fresh`, instead returns null and moves
+  /// at most one idle connection to `ended`, to make room for a new one.
   [[nodiscard]] std::unique_ptr<ApiConnection> reuse(const PemTextsPtr& tls, bool fresh,
                                                      Connections& ended) SNUG_REQUIRES(mutex_);
   void give_back(std::unique_ptr<ApiConnection> connection, bool spoiled) SNUG_EXCLUDES(mutex_);

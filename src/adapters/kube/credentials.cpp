@@ -1,8 +1,10 @@
 #include "adapters/kube/credentials.hpp"
 
 #include <algorithm>
-
-#include "adapters/kube/api_text.hpp"
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace snug::kube {
 namespace {
@@ -101,6 +103,27 @@ base::Result<void> check_credentials(const ApiEndpoint& endpoint, const base::Li
   if (!pem) return std::unexpected(pem.error());
   if (!endpoint.tls) return {};
   return check_pem(*pem);
+}
+
+base::Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) {
+    return base::fail(base::ErrorCode::kInvalid, path + " is a folder; expected a file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      path + " cannot be opened: " + std::strerror(errno));
+  }
+  std::string text(max_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return base::fail(base::ErrorCode::kInvalid, path + " cannot be read");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > max_bytes) {
+    return base::fail(base::ErrorCode::kTooLarge,
+                      path + " is larger than " + std::to_string(max_bytes) + " bytes");
+  }
+  return text;
 }
 
 }  // namespace snug::kube

@@ -53,4 +53,9 @@ class Credentials {
 [[nodiscard]] base::Result<void> check_credentials(const ApiEndpoint& endpoint,
                                                    const base::Limits& limits);
 
+/// Reads a whole file. Fails with kTooLarge if it has more than `max_bytes`, and with kInvalid if
+/// it cannot be read.
+[[nodiscard]] base::Result<std::string> read_small_file(const std::string& path,
+                                                        std::size_t max_bytes);
+
 }  // namespace snug::kube

@@ -4,33 +4,18 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "adapters/kube/api_text.hpp"
+#include "snug/codec/api_status.hpp"
+#include "snug/codec/api_writes.hpp"
+#include "snug/codec/object_names.hpp"
 
 namespace snug::kube {
 namespace {
 
-// The API server's limits for events, in bytes.
-constexpr std::size_t kMaxNote = 1024;
-constexpr std::size_t kMaxReason = 128;
-constexpr std::size_t kMaxInstance = 128;
-constexpr std::size_t kMaxEventName = 253;
-constexpr std::size_t kSuffix = 17;  // a dot and 16 hexadecimal digits
-
 std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "snug-extender";
-  return clip_text(name.data(), kMaxInstance);
-}
-
-std::string event_name(const std::string& pod, std::uint64_t number) {
-  std::array<char, kSuffix + 1> suffix{};
-  std::snprintf(suffix.data(), suffix.size(), ".%016llx", static_cast<unsigned long long>(number));
-  std::string name = pod.substr(0, kMaxEventName - kSuffix);
-  while (name.ends_with('-') || name.ends_with('.')) name.pop_back();
-  return name + suffix.data();
+  return name.data();
 }
 
 }  // namespace
@@ -59,7 +44,7 @@ EventWriter::~EventWriter() {
   thread_.join();
 }
 
-void EventWriter::warn(const service::Notice& notice) {
+void EventWriter::warn(const model::Notice& notice) {
   std::string key = notice.uid;
   key.append("\n").append(notice.reason).append("\n").append(notice.note);
   const base::MutexLock lock(mutex_);
@@ -92,7 +77,7 @@ void EventWriter::run() {
   while (true) {
     wake_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return ending_ || !queue_.empty(); });
     if (ending_) return;
-    const service::Notice next = std::move(queue_.front());
+    const model::Notice next = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
     write(next);
@@ -100,9 +85,9 @@ void EventWriter::run() {
   }
 }
 
-void EventWriter::write(const service::Notice& notice) {
-  auto valid = check_name("namespace", notice.name_space);
-  if (valid) valid = check_name(notice.lease ? "Lease" : "pod", notice.pod);
+void EventWriter::write(const model::Notice& notice) {
+  auto valid = codec::check_object_name("namespace", notice.name_space);
+  if (valid) valid = codec::check_object_name(notice.lease ? "Lease" : "pod", notice.pod);
   if (!valid) {
     log_.write(service::LogLevel::kWarn, "an event cannot be written: " + valid.error().message);
     return;
@@ -111,35 +96,14 @@ void EventWriter::write(const service::Notice& notice) {
   request.method = "POST";
   request.target = "/apis/events.k8s.io/v1/namespaces/" + notice.name_space + "/events";
   request.content_type = "application/json";
-  request.body = event_json(notice);
+  request.body = codec::write_event(
+      notice, {.host = host_, .number = random_(), .time = std::chrono::system_clock::now()});
   const auto reply = caller_.call(service::ApiCall::kEvent, request);
   if (reply && reply->status < 300) return;
   log_.write(service::LogLevel::kWarn,
              "the event `" + notice.reason + "` about the " + (notice.lease ? "Lease " : "pod ") +
                  notice.name_space + "/" + notice.pod + " was not written: " +
-                 (reply ? status_message(reply->body) : reply.error().message));
-}
-
-std::string EventWriter::event_json(const service::Notice& notice) {
-  const nlohmann::json event = {
-      {"apiVersion", "events.k8s.io/v1"},
-      {"kind", "Event"},
-      {"metadata", {{"name", event_name(notice.pod, random_())}, {"namespace", notice.name_space}}},
-      {"eventTime", micro_time(std::chrono::system_clock::now())},
-      {"reportingController", "snug.dev/extender"},
-      {"reportingInstance", host_},
-      {"action", "Scheduling"},
-      {"reason", clip_text(notice.reason, kMaxReason)},
-      {"regarding",
-       {{"apiVersion", notice.lease ? "coordination.k8s.io/v1" : "v1"},
-        {"kind", notice.lease ? "Lease" : "Pod"},
-        {"namespace", notice.name_space},
-        {"name", notice.pod},
-        {"uid", notice.uid}}},
-      {"note", clip_text(notice.note, kMaxNote)},
-      {"type", "Warning"},
-  };
-  return event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+                 (reply ? codec::status_message(reply->body) : reply.error().message));
 }
 
 }  // namespace snug::kube

@@ -23,14 +23,13 @@ class EventWriter {
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
-  void warn(const service::Notice& notice) SNUG_EXCLUDES(mutex_);
+  void warn(const model::Notice& notice) SNUG_EXCLUDES(mutex_);
 
  private:
   void forget_old() SNUG_REQUIRES(mutex_);
   void forget_oldest() SNUG_REQUIRES(mutex_);
   void run() SNUG_EXCLUDES(mutex_);
-  void write(const service::Notice& notice);
-  [[nodiscard]] std::string event_json(const service::Notice& notice);
+  void write(const model::Notice& notice);
 
   ApiCaller& caller_;
   service::Metrics& metrics_;
@@ -42,7 +41,7 @@ class EventWriter {
 
   base::Mutex mutex_;
   base::Condition wake_;
-  std::deque<service::Notice> queue_ SNUG_GUARDED_BY(mutex_);
+  std::deque<model::Notice> queue_ SNUG_GUARDED_BY(mutex_);
   /// The events of the last event_repeat_ms, as time and key, the oldest first; recent_index_ holds
   /// the same keys.
   std::deque<std::pair<base::TimePoint, std::string>> recent_ SNUG_GUARDED_BY(mutex_);

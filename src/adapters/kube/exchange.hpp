@@ -25,8 +25,8 @@ struct ApiRequest {
 struct ApiExchange {
   int status = 0;         // HTTP status of the reply; 0: no complete reply head arrived
   bool complete = false;  // the whole reply was read
-  /// The server may have received the request. If false, no byte of it (with TLS, no whole record)
-  /// was handed to the network, so the server cannot act on it.
+  /// Whether the server may have received the request. If false, no byte of it (with TLS, no whole
+  /// record) was handed to the network, so the server cannot act on it.
   bool sent = false;
   bool stale = false;    // not sent: the reused connection held bytes that belong to no request
   bool refused = false;  // on_piece returned false, which ended the exchange

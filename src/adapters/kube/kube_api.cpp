@@ -3,15 +3,15 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "adapters/kube/api_caller.hpp"
-#include "adapters/kube/api_text.hpp"
-#include "adapters/kube/binding_proto.hpp"
 #include "adapters/kube/event_writer.hpp"
 #include "snug/base/mutex.hpp"
+#include "snug/codec/api_status.hpp"
+#include "snug/codec/api_writes.hpp"
 #include "snug/codec/kube_objects.hpp"
+#include "snug/codec/object_names.hpp"
 #include "snug/codec/proto_wire.hpp"
 
 namespace snug::kube {
@@ -29,18 +29,14 @@ std::string answered_by(bool another) {
   return another ? "something that is not the API server answered " : "the API server answered ";
 }
 
-std::string dump(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 std::string pod_path(std::string_view name_space, std::string_view name) {
   std::string path = "/api/v1/namespaces/";
   return path.append(name_space).append("/pods/").append(name);
 }
 
 base::Result<void> check_pod_name(std::string_view name_space, std::string_view name) {
-  if (auto valid = check_name("namespace", name_space); !valid) return valid;
-  return check_name("pod", name);
+  if (auto valid = codec::check_object_name("namespace", name_space); !valid) return valid;
+  return codec::check_object_name("pod", name);
 }
 
 std::string random_word() {
@@ -56,7 +52,7 @@ std::string random_word() {
 bool is_refusal(const ApiReply& reply) {
   if (reply.status < 400 || reply.status >= 500) return false;
   if (reply.status == 429 && reply.body.starts_with(kTooManyRequests)) return true;
-  const std::optional<ApiStatus> status = read_status(reply.body);
+  const std::optional<codec::ApiStatus> status = codec::read_status(reply.body);
   return status && status->code == reply.status &&
          (reply.status != 404 || status->reason == "NotFound");
 }
@@ -83,15 +79,7 @@ base::Result<void> write_outcome(const std::string& what, const ApiReply& reply)
   const bool refused = is_refusal(reply);
   return base::fail(refused ? code_of_refusal(reply.status) : base::ErrorCode::kUnknown,
                     answered_by(!refused && reply.status < 500) + std::to_string(reply.status) +
-                        " to " + what + ": " + status_message(reply.body));
-}
-
-/// Returns the name of the first object in the list `body`, or an empty text if there is none.
-std::string first_name(const std::string& body) {
-  const auto list = nlohmann::json::parse(body, nullptr, false);
-  const auto pointer = nlohmann::json::json_pointer("/items/0/metadata/name");
-  if (!list.is_object() || !list.contains(pointer) || !list.at(pointer).is_string()) return {};
-  return list.at(pointer).get<std::string>();
+                        " to " + what + ": " + codec::status_message(reply.body));
 }
 
 }  // namespace
@@ -129,9 +117,9 @@ KubeApi::KubeApi(const ApiEndpoint& endpoint, const KubeOptions& options,
 
 KubeApi::~KubeApi() = default;
 
-base::Result<void> KubeApi::bind(const service::Binding& binding) {
+base::Result<void> KubeApi::bind(const model::Binding& binding) {
   if (auto valid = check_pod_name(binding.name_space, binding.pod); !valid) return valid;
-  if (auto valid = check_name("node", binding.node); !valid) return valid;
+  if (auto valid = codec::check_object_name("node", binding.node); !valid) return valid;
   ApiRequest request;
   request.method = "POST";
   // The API server aborts a binding that it has not executed within this time-out. So no
@@ -143,7 +131,7 @@ base::Result<void> KubeApi::bind(const service::Binding& binding) {
         std::chrono::steady_clock::now() + (binding.not_after - state_->clock.now());
   }
   request.content_type = codec::kProtobufType;
-  request.body = binding_proto(binding);
+  request.body = codec::write_binding(binding);
   const auto reply = state_->caller.call(service::ApiCall::kBind, request);
   if (reply) return write_outcome("the binding", *reply);
   // Only a reply with a 2xx status can be too large, so the binding has succeeded.
@@ -161,14 +149,14 @@ base::Result<std::optional<model::PodFacts>> KubeApi::get_pod(std::string_view n
   request.target = pod_path(name_space, name);
   const auto reply = state_->caller.call(service::ApiCall::kGetPod, request);
   if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 404 && says_not_found(reply->body, "pods", name)) return std::nullopt;
+  if (reply->status == 404 && codec::says_not_found(reply->body, "pods", name)) return std::nullopt;
   if (reply->status != 200) {
     const bool another = reply->status < 500 && (reply->status == 404 || !is_refusal(*reply));
     const bool refused =
         !another && reply->status < 500 && reply->status != 408 && reply->status != 429;
     return base::fail(refused ? base::ErrorCode::kInvalid : base::ErrorCode::kUnavailable,
                       answered_by(another) + std::to_string(reply->status) +
-                          " to the GET of a pod: " + status_message(reply->body));
+                          " to the GET of a pod: " + codec::status_message(reply->body));
   }
   codec::KubeObjectReader reader(state_->limits);
   auto pod = reader.read_pod(reply->body);
@@ -186,7 +174,7 @@ base::Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::
   // Each patch writes a new value, because a patch that changes nothing produces no watch event.
   const std::string value =
       std::to_string(room.value) + "." + process_tag + "." + std::to_string(++touches);
-  request.body = dump({{"metadata", {{"annotations", {{"snug.dev/room", value}}}}}});
+  request.body = codec::write_annotation_patch("snug.dev/room", value);
   const auto reply = caller.call_until(deadline, service::ApiCall::kTouchRoom, request);
   if (!reply) return std::unexpected(reply.error());
   return write_outcome("the patch of snug.dev/room", *reply);
@@ -201,10 +189,10 @@ base::Result<std::string> KubeApi::State::some_node(CallDeadline deadline) {
   if (reply->status != 200) {
     return base::fail(base::ErrorCode::kUnavailable,
                       "the API server answered " + std::to_string(reply->status) +
-                          " to a list of nodes: " + status_message(reply->body));
+                          " to a list of nodes: " + codec::status_message(reply->body));
   }
-  std::string name = first_name(reply->body);
-  if (!is_object_name(name)) {
+  std::string name = codec::first_item_name(reply->body);
+  if (!codec::is_object_name(name)) {
     return base::fail(base::ErrorCode::kNotFound,
                       "the list of nodes has no node on which snug.dev/room can be set");
   }
@@ -242,6 +230,6 @@ base::Result<void> KubeApi::wake_pending_pods(base::Generation room) {
   return state_->patch_room(deadline, pod_path(options.own_namespace, options.own_pod), room);
 }
 
-void KubeApi::warn(const service::Notice& notice) { state_->events.warn(notice); }
+void KubeApi::warn(const model::Notice& notice) { state_->events.warn(notice); }
 
 }  // namespace snug::kube

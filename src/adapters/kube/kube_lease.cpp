@@ -3,8 +3,11 @@
 #include <utility>
 
 #include "adapters/kube/api_caller.hpp"
-#include "adapters/kube/api_text.hpp"
 #include "adapters/kube/resource_stream.hpp"
+#include "adapters/kube/url.hpp"
+#include "snug/codec/api_status.hpp"
+#include "snug/codec/api_writes.hpp"
+#include "snug/codec/object_names.hpp"
 
 namespace snug::kube {
 namespace {
@@ -57,7 +60,7 @@ class LeaseFeed final : public ObjectFeed {
  private:
   const std::string target_;
   service::LeaseSink& sink_;
-  std::string listed_;  // resourceVersion of the listed Lease; empty: not in the list
+  std::string listed_;  // resourceVersion of the Lease in the list; empty: the list has none
 };
 
 std::string collection(const leader::LeaseName& name) {
@@ -84,8 +87,8 @@ struct KubeLease::State {
         caller(endpoint, options, context) {}
 
   [[nodiscard]] base::Result<void> check() const {
-    auto valid = check_name("namespace", name.name_space);
-    return valid ? check_name("Lease", name.name) : valid;
+    auto valid = codec::check_object_name("namespace", name.name_space);
+    return valid ? codec::check_object_name("Lease", name.name) : valid;
   }
 
   const ApiEndpoint endpoint;
@@ -109,14 +112,14 @@ base::Result<std::optional<leader::Lease>> KubeLease::read() {
   request.target = collection(state_->name) + "/" + state_->name.name;
   const auto reply = state_->caller.call(service::ApiCall::kGetLease, request);
   if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 404 && says_not_found(reply->body, "leases", state_->name.name)) {
+  if (reply->status == 404 && codec::says_not_found(reply->body, "leases", state_->name.name)) {
     return std::optional<leader::Lease>();
   }
   if (reply->status != 200) {
     return base::fail(base::ErrorCode::kUnavailable,
                       "the API server answered " + std::to_string(reply->status) +
                           " to the GET of the Lease " + state_->name.name_space + "/" +
-                          state_->name.name + ": " + status_message(reply->body));
+                          state_->name.name + ": " + codec::status_message(reply->body));
   }
   auto lease = codec::read_lease(reply->body);
   if (!lease) return std::unexpected(lease.error());
@@ -130,8 +133,8 @@ base::Result<leader::Lease> KubeLease::write(const leader::LeaseRecord& record,
   request.method = over == nullptr ? "POST" : "PUT";
   request.target = collection(state_->name) + (over == nullptr ? "" : "/" + state_->name.name);
   request.content_type = "application/json";
-  request.body =
-      codec::write_lease(state_->name, record, over, micro_time(std::chrono::system_clock::now()));
+  request.body = codec::write_lease(state_->name, record, over,
+                                    codec::micro_time(std::chrono::system_clock::now()));
   const auto reply = state_->caller.call(service::ApiCall::kWriteLease, request);
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == 200 || reply->status == 201) return codec::read_lease(reply->body);
@@ -141,7 +144,7 @@ base::Result<leader::Lease> KubeLease::write(const leader::LeaseRecord& record,
   if (reply->status == 409) code = base::ErrorCode::kConflict;
   return base::fail(code, "the API server answered " + std::to_string(reply->status) +
                               " to the write of the Lease " + state_->name.name_space + "/" +
-                              state_->name.name + ": " + status_message(reply->body));
+                              state_->name.name + ": " + codec::status_message(reply->body));
 }
 
 void KubeLease::start_watch(service::LeaseSink& sink) {

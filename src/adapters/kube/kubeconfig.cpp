@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <string_view>
 
-#include "adapters/kube/api_text.hpp"
 #include "adapters/kube/credentials.hpp"
 #include "adapters/kube/proxy.hpp"
 #include "adapters/kube/url.hpp"
 #include "snug/adapters/kube/api_endpoint.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/yaml.hpp"
 
 namespace snug::kube {
@@ -52,7 +52,7 @@ base::Result<CredentialText> pem_at(const Source& source, const codec::YamlNode&
   auto path = string_at(source, map, key);
   if (!path) return std::unexpected(path.error());
   if (!data->empty()) {
-    auto text = decode_base64(*data);
+    auto text = base::decode_base64(*data);
     if (!text) {
       return fail_at(source, *map.find(key + "-data"), "`" + key + "-data` is not base64");
     }
@@ -61,7 +61,8 @@ base::Result<CredentialText> pem_at(const Source& source, const codec::YamlNode&
   return CredentialText{{}, path->empty() ? "" : (source.folder / *path).string()};
 }
 
-/// Finds the entry named `name` in the list `list` of `root`. Returns its map under the key `kind`.
+/// Finds the entry named `name` in the list `list` of `root`. Returns the map that the entry has
+/// under the key `kind`.
 base::Result<const codec::YamlNode*> named(const Source& source, const codec::YamlNode& root,
                                            std::string_view list, std::string_view kind,
                                            const std::string& name) {
@@ -211,7 +212,7 @@ base::Result<ApiEndpoint> load_kubeconfig(const std::string& path, const base::L
     return base::fail(
         text.error().code,
         "the kubeconfig " + text.error().message +
-            "; give a readable kubeconfig, or, in a pod, none to use its service account");
+            "; give a readable kubeconfig, or, in a pod, omit it to use the pod's service account");
   }
   auto root = codec::parse_yaml(*text, path, limits);
   if (!root) return std::unexpected(root.error());
@@ -244,7 +245,7 @@ base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, const std::stri
     return base::fail(
         base::ErrorCode::kInvalid,
         "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT do not give a host and port: `" +
-            clip_text(url, 200) + "`");
+            base::clip_text(url, 200) + "`");
   }
   ApiEndpoint endpoint;
   endpoint.host = server->server.host;

@@ -18,17 +18,17 @@ class ObjectFeed {
  public:
   virtual ~ObjectFeed() = default;
   [[nodiscard]] virtual service::WatchedResource resource() const = 0;
-  /// The part of a list's URL with the path and the selectors, up to and including a `?` or `&`.
+  /// The beginning of a list's URL: the path and the selectors. It ends with `?` or `&`.
   [[nodiscard]] virtual std::string_view target() const = 0;
   /// The Accept header of a watch: the media types that event() can parse, the preferred one first.
   [[nodiscard]] virtual std::string_view watch_accept() const = 0;
 
   /// Called when the first list is complete, when bytes of a watch arrive, and when the server ends
-  /// a watch regularly. `version` is the resourceVersion of the list or watch event that has just
-  /// been applied, or empty.
+  /// a watch without an error. `version` is the resourceVersion of the list or watch event that has
+  /// just been applied; empty if nothing has been applied.
   virtual void alive(std::string_view version) = 0;
-  /// Called when no watch is running: after each failed list before the first complete one, after
-  /// the first complete list, and after each watch.
+  /// Called when no watch is running: after each failure before the first complete list, after that
+  /// list, and after each watch.
   virtual void lost() = 0;
 
   /// Called before a list is requested.

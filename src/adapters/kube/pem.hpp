@@ -1,6 +1,6 @@
-// The PEM texts that TLS uses, and a check whether OpenSSL can use them. The texts are checked when
-// they are read, so that the error says which text is wrong, before a TLS handshake fails.
-// Thread-safe.
+// The PEM texts that TLS uses, and a function that checks whether OpenSSL can use them. Snug checks
+// the texts when it reads them, before any TLS handshake, so that an error can say which text is
+// wrong. Thread-safe.
 #pragma once
 
 #include <memory>

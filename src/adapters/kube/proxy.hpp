@@ -22,13 +22,13 @@ struct ProxyVariables {
 [[nodiscard]] ProxyVariables proxy_variables();
 
 /// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT]` and returns it with a port and with libcurl's
-/// name of the scheme: `socks5h` for `socks5`, because Go lets a SOCKS5 proxy look up host names.
-/// An error names `source`, the setting or variable that holds `text`; it does not quote `text`,
-/// which may contain a password.
+/// name of the scheme. For `socks5` this name is `socks5h`, because Go too lets a SOCKS5 proxy
+/// resolve host names. An error names `source`, the setting or variable that holds `text`; it does
+/// not quote `text`, which may contain a password.
 [[nodiscard]] base::Result<std::string> parse_proxy(std::string_view text, std::string_view source);
 
-/// Returns the proxy that the environment gives for the server of `endpoint`; empty: no proxy.
-/// There is never a proxy for localhost and loopback addresses.
+/// Returns the proxy that `variables` name for the server of `endpoint`; empty: no proxy. Localhost
+/// and loopback addresses are always reached without a proxy.
 [[nodiscard]] base::Result<std::string> environment_proxy(const ApiEndpoint& endpoint,
                                                           const ProxyVariables& variables);
 

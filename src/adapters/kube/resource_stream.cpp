@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "adapters/kube/api_text.hpp"
-#include "adapters/kube/splitters.hpp"
-#include "adapters/kube/unreadable_object_name.hpp"
+#include "adapters/kube/url.hpp"
+#include "snug/base/text.hpp"
+#include "snug/codec/api_status.hpp"
+#include "snug/codec/object_names.hpp"
 #include "snug/codec/proto_wire.hpp"
+#include "snug/codec/stream_splitters.hpp"
 
 namespace snug::kube {
 namespace {
@@ -19,19 +21,20 @@ constexpr std::chrono::seconds kTooShort{1};
 
 std::string refusal(const ApiExchange& exchange) {
   return "the API server answered " + std::to_string(exchange.status) + ": " +
-         status_message(exchange.body);
+         codec::status_message(exchange.body);
 }
 
-/// Whether the server refuses a watch because it is overloaded (429 or 5xx); a list would add to
-/// its load. False for the 504 of a server whose cache has not reached the watch's resourceVersion,
-/// because the server is behind or was restored from a backup; then a new list is needed.
+/// Whether the server refuses a watch because it is overloaded (429 or 5xx). No list is requested
+/// then, because a list would add to the load. False for a 504 with `Too large resource version`:
+/// the server's cache has not reached the watch's resourceVersion, because the server is behind or
+/// was restored from a backup, so a list is needed.
 bool is_busy(const ApiExchange& exchange) {
   const bool resting = exchange.status == 429 || exchange.status >= 500;
   return resting && exchange.body.find("Too large resource version") == std::string::npos;
 }
 
-/// Returns what `call` returns, or an error if `call` throws, because a sink that throws has not
-/// applied the object.
+/// Returns what `call` returns. If `call` throws, returns an error, because the object has not been
+/// applied.
 template <typename Call>
 auto take(const Call& call) -> decltype(call()) {
   try {
@@ -130,7 +133,7 @@ void ResourceStream::list() {
   feed_->list_begins();
   std::size_t count = 0;
   std::string unreadable_item;
-  ListSplitter splitter(
+  codec::ListSplitter splitter(
       static_cast<std::size_t>(limits_.max_object_bytes),
       {[&](std::string_view item) {
          ++count;
@@ -146,7 +149,8 @@ void ResourceStream::list() {
   ReplyHandlers handlers;
   handlers.on_piece = [&](std::string_view piece) { return splitter.feed(piece); };
   std::string target(feed_->target());
-  // Removes the `?` or `&` at the end. A list without resourceVersion is read from the store.
+  // Removes the `?` or `&` at the end. A list request without resourceVersion returns the most
+  // recent state.
   target.pop_back();
   const ApiExchange exchange = client_.run(
       {calls(feed_->resource()).list, std::move(target), "application/json",
@@ -166,14 +170,14 @@ void ResourceStream::list() {
   if (!applied) return back_off(what, exchange, applied.error().message);
   resource_version_ = *std::move(version);
   if (!std::exchange(listed_before_, true)) {
-    // Only the first list counts as a sign of life of the stream, because later lists may succeed
-    // although every watch is refused.
+    // Only the first list is reported as a sign that the stream works. Later lists are not, because
+    // a list may succeed although the server refuses every watch.
     feed_->alive(resource_version_);
     feed_->lost();
   }
   log_.write(service::LogLevel::kInfo, what + ": " + std::to_string(count) +
                                            " objects at version " +
-                                           clip_text(resource_version_, 63));
+                                           base::clip_text(resource_version_, 63));
 }
 
 std::string ResourceStream::watch_target(std::chrono::seconds time) const {
@@ -189,15 +193,15 @@ void ResourceStream::watch() {
   Watch watch;
   watch.began = std::chrono::steady_clock::now();
   watch.last_byte = watch.began;
-  const SplitterCallbacks callbacks{
+  const codec::SplitterCallbacks callbacks{
       [&](std::string_view bytes) { return watch_event(bytes, watch); },
       [&](std::string_view beginning) {
         watch.end = service::WatchEnd::kUnreadable;
         watch.why = unreadable(beginning, watch.format, too_large());
         return false;
       }};
-  LineSplitter lines(static_cast<std::size_t>(limits_.max_object_bytes), callbacks);
-  FrameSplitter frames(static_cast<std::size_t>(limits_.max_object_bytes), callbacks);
+  codec::LineSplitter lines(static_cast<std::size_t>(limits_.max_object_bytes), callbacks);
+  codec::FrameSplitter frames(static_cast<std::size_t>(limits_.max_object_bytes), callbacks);
   ReplyHandlers handlers;
   handlers.on_success = [&](std::string_view type) {
     watch.last_byte = std::chrono::steady_clock::now();
@@ -216,12 +220,13 @@ void ResourceStream::watch() {
       client_.run({calls(feed_->resource()).watch, watch_target(time),
                    std::string(feed_->watch_accept()), silence, time + silence},
                   handlers);
-  // The server ended the watch regularly, so the stream was alive until now.
+  // The server ended the watch in the normal way, so the stream worked until now.
   if (exchange.complete && exchange.success()) feed_->alive("");
   feed_->lost();
   if (client_.stopped() || client_.interrupted()) return;
   // If the reply ends or falls silent within a frame, the stream is invalid: the length of the
-  // frame may be wrong, and the frame then hides events. A lost connection alone is no such sign.
+  // frame may be wrong, and the frame may then hide the events after it. A lost connection does not
+  // make the stream invalid.
   if (frames.in_frame() && (exchange.complete || is_silent(watch))) {
     watch.end = watch.end.value_or(service::WatchEnd::kGarbage);
     watch.why = "it ended in the middle of a frame";
@@ -251,7 +256,7 @@ bool ResourceStream::watch_event(std::string_view bytes, Watch& watch) {
     watch.end =
         step->error_code == 410 ? service::WatchEnd::kExpired : service::WatchEnd::kErrorEvent;
     watch.why = "the API server ended the stream with error " + std::to_string(step->error_code) +
-                ": " + clip_text(step->error_message, 512);
+                ": " + base::clip_text(step->error_message, 512);
     return false;
   }
   if (!step->resource_version.empty()) {
@@ -280,8 +285,9 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
   if (relist) resource_version_.clear();
   const bool too_short =
       !watch.gave_objects && std::chrono::steady_clock::now() - watch.began < kTooShort;
-  // A resourceVersion that expires at once may be old because no watch ran for long. A list gives a
-  // new one, so the stream backs off only if the next watch fails at once too.
+  // If the resourceVersion had already expired when the watch began, the reason may be that no
+  // watch has run for a long time. The next list returns a new resourceVersion, so the stream backs
+  // off only if the watch after that list fails at once too.
   const bool before = std::exchange(short_watch_needed_list_, too_short && relist);
   const bool cured = short_watch_needed_list_ && !before;
   metrics_.watch_restarted(feed_->resource(), end);
@@ -298,7 +304,7 @@ void ResourceStream::after_watch(const ApiExchange& exchange, Watch& watch) {
 std::string ResourceStream::unreadable(std::string_view object, codec::WireFormat format,
                                        const std::string& why) {
   metrics_.reservation_problem(service::ReservationProblem::kUnreadable);
-  return name_unreadable(object, format) + " cannot be read: " + why;
+  return codec::name_unreadable(object, format) + " cannot be read: " + why;
 }
 
 std::string ResourceStream::resource() const {

@@ -8,11 +8,11 @@
 //   watch refused (4xx), invalid or ERROR   → back off, list
 //
 // The thread also backs off after a watch that delivered no object and lasted less than a second.
-// If the resourceVersion of such a watch had expired, the thread backs off only if the watch before
-// was as short and also led to a list. An object that cannot be read invalidates a list and ends a
-// watch, because the state in that object is unknown. Lists are requested in JSON, which can be
-// split while it arrives. The server sends a watch in the first media type of watch_accept() that
-// it supports. All private functions run in the thread.
+// There is one exception: if the resourceVersion of such a watch had expired, the thread lists at
+// once, unless the watch before it was as short and also led to a list. If an object cannot be
+// read, the list fails or the watch ends, because the state in that object is unknown. Lists are
+// requested in JSON, which can be split while it arrives. The server sends a watch in the first
+// media type of watch_accept() that it supports. All private functions run in the thread.
 #pragma once
 
 #include <array>
@@ -51,8 +51,8 @@ class ResourceStream {
     std::chrono::steady_clock::time_point last_byte;
     bool gave_objects = false;
     codec::WireFormat format = codec::WireFormat::kJson;
-    /// How the watch ended, if the content of the stream ended it. Otherwise how_ended() derives it
-    /// from the exchange.
+    /// How the watch ended, if the received bytes show it: an ERROR event, or bytes that cannot be
+    /// read. Otherwise nullopt, and how_ended() derives the end from the exchange.
     std::optional<service::WatchEnd> end;
     std::string why;
   };
@@ -82,7 +82,7 @@ class ResourceStream {
   StreamClient client_;
   Backoff backoff_;
   std::mt19937_64 random_;
-  std::string resource_version_;  // version of the last list or event; empty: must list
+  std::string resource_version_;  // from the last list or event; empty: a list is needed
   bool listed_before_ = false;
   bool short_watch_needed_list_ = false;  // the last watch was short and led to a list
   std::thread thread_;

@@ -34,8 +34,8 @@ class StreamClient {
   /// Ends the current run() or wait(), and each later one until take_interrupt() is called.
   void interrupt() SNUG_EXCLUDES(mutex_);
   [[nodiscard]] bool interrupted() const SNUG_EXCLUDES(mutex_);
-  /// Returns whether interrupt() was called since the last take_interrupt(). An earlier interrupt()
-  /// does not end later runs and waits any more.
+  /// Returns whether interrupt() was called since the last take_interrupt(). After this call, that
+  /// interrupt() no longer ends a run() or wait().
   [[nodiscard]] bool take_interrupt() SNUG_EXCLUDES(mutex_);
 
   /// Ends the current run() or wait() and every later one.

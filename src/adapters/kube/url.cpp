@@ -4,6 +4,14 @@
 #include <charconv>
 
 namespace snug::kube {
+namespace {
+
+bool is_unreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == '~';
+}
+
+}  // namespace
 
 std::optional<UrlAuthority> parse_authority(std::string_view text, std::uint16_t default_port) {
   UrlAuthority found{.host = {}, .port = default_port};
@@ -47,6 +55,23 @@ std::optional<HttpUrl> parse_http_url(std::string_view text) {
   while (url.path.ends_with('/')) url.path.pop_back();
   if (url.path.find_first_of(" ?#\r\n\t\"<>\\") != std::string::npos) return std::nullopt;
   return url;
+}
+
+std::string encode_query(std::string_view value) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(value.size());
+  for (const char c : value) {
+    if (is_unreserved(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<std::uint8_t>(c);
+    out += '%';
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
 }
 
 }  // namespace snug::kube

@@ -1,4 +1,4 @@
-// Parses URLs of API servers and proxies. Pure.
+// Parses the URLs of API servers and proxies, and encodes parts of them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -27,5 +27,8 @@ struct HttpUrl {
 /// Parses an http or https URL without user, query and fragment. Returns nullopt if `text` is not
 /// such a URL.
 [[nodiscard]] std::optional<HttpUrl> parse_http_url(std::string_view text);
+
+/// Percent-encodes `value`, except the characters that RFC 3986 calls unreserved.
+[[nodiscard]] std::string encode_query(std::string_view value);
 
 }  // namespace snug::kube

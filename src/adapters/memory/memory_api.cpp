@@ -53,8 +53,8 @@ void MemoryApi::publish(Event event) {
 }
 
 /// Waits until event number `ticket` has been delivered. If no other thread is delivering events,
-/// delivers all queued events itself. If the sink makes the call while it handles an event, returns
-/// at once; the call that delivers that event then also delivers the new one.
+/// delivers all queued events itself. Returns at once if the sink is handling an event in this
+/// thread: the call that delivers that event then also delivers the new one.
 void MemoryApi::deliver(std::uint64_t ticket) {
   if (delivering_thread_ == std::this_thread::get_id()) return;
   delivered_more_.wait(mutex_, [this, ticket]() SNUG_REQUIRES(mutex_) {
@@ -105,8 +105,8 @@ void MemoryApi::relist() {
   service::ClusterSink* sink = sink_;
   lock.unlock();
   if (sink == nullptr) return;
-  // Notifies the sink before the list is made, so that the sink receives every change that is
-  // missing from the list after these calls.
+  // Calls the sink before the list is made. Every change that the list does not contain is then
+  // made after these calls, and the sink receives it as an event.
   sink->node_list_started();
   sink->pod_list_started();
   lock.lock();
@@ -119,7 +119,7 @@ void MemoryApi::stop() {
   delivered_more_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return !delivering_thread_; });
 }
 
-base::Result<void> MemoryApi::bind(const service::Binding& binding) {
+base::Result<void> MemoryApi::bind(const model::Binding& binding) {
   const base::MutexLock lock(mutex_);
   const auto found = pods_.find({binding.name_space, binding.pod});
   const std::string name = binding.name_space + "/" + binding.pod;
@@ -162,7 +162,7 @@ base::Result<void> MemoryApi::wake_pending_pods(base::Generation) {
   return {};
 }
 
-void MemoryApi::warn(const service::Notice& notice) {
+void MemoryApi::warn(const model::Notice& notice) {
   const base::MutexLock lock(mutex_);
   notices_.push_back(notice);
   while (static_cast<std::int64_t>(notices_.size()) > limits_.max_queued_events) {
@@ -274,7 +274,7 @@ std::uint64_t MemoryApi::wake_ups() const {
   return wake_ups_;
 }
 
-std::vector<service::Notice> MemoryApi::notices() const {
+std::vector<model::Notice> MemoryApi::notices() const {
   const base::MutexLock lock(mutex_);
   return {notices_.begin(), notices_.end()};
 }

@@ -45,14 +45,15 @@ std::optional<double> number_of(const std::string& version) {
   return static_cast<double>(number);
 }
 
-/// Has one series for each enumerator, whose name is the value of the label `label`.
+/// Contains one series for each enumerator. The value of the label `label` is the name of the
+/// enumerator.
 template <typename Metric, const auto& kNames>
 class SeriesByEnum {
  public:
   using Enum = std::remove_cvref_t<decltype(kNames.values().front())>;
 
-  /// Adds the series to `family`. Each call of Family::Add() gets `more`, such as the buckets of a
-  /// histogram, after the labels.
+  /// Adds the series to `family`. Passes `more`, such as the buckets of a histogram, to each call
+  /// of Family::Add() after the labels.
   template <typename... More>
   SeriesByEnum(Family<Metric>& family, const char* label, Labels labels, const More&... more) {
     for (const Enum value : kNames.values()) {
@@ -123,7 +124,7 @@ class RegistryMetrics final : public PrometheusMetrics {
     return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
   }
 
-  /// Has, for each WatchedResource, one series for each reason why a watch ended.
+  /// For each WatchedResource: one series for each reason why a watch can end.
   using WatchEnds = std::array<SeriesByEnum<Counter, service::kWatchEndNames>,
                                service::kWatchedResourceNames.size()>;
   template <std::size_t... kResource>

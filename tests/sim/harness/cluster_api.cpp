@@ -15,7 +15,7 @@ bool ClusterApi::fails(std::size_t percent) {
   return true;
 }
 
-base::Result<void> ClusterApi::bind(const service::Binding& binding) {
+base::Result<void> ClusterApi::bind(const model::Binding& binding) {
   ++counts_.posts;
   posted_(binding);
   wire_.meanwhile();

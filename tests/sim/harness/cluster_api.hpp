@@ -25,14 +25,14 @@ class ClusterApi final : public service::ApiPort {
 
   /// `posted` is called when bind() is called, before the binding is sent.
   ClusterApi(World& world, Wire& wire, const base::Clock& clock,
-             std::function<void(const service::Binding&)> posted)
+             std::function<void(const model::Binding&)> posted)
       : world_(world), wire_(wire), clock_(clock), posted_(std::move(posted)) {}
 
-  base::Result<void> bind(const service::Binding& binding) override;
+  base::Result<void> bind(const model::Binding& binding) override;
   base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
                                                        std::string_view name) override;
   base::Result<void> wake_pending_pods(base::Generation room) override;
-  void warn(const service::Notice& /*notice*/) override {}
+  void warn(const model::Notice& /*notice*/) override {}
 
   /// If `on`, get_pod() sometimes returns "not found" for a pod that exists.
   void tell_lies(bool on) { lies_ = on; }
@@ -44,7 +44,7 @@ class ClusterApi final : public service::ApiPort {
   World& world_;
   Wire& wire_;
   const base::Clock& clock_;
-  std::function<void(const service::Binding&)> posted_;
+  std::function<void(const model::Binding&)> posted_;
   bool lies_ = false;
   Counts counts_;
 };

@@ -63,7 +63,7 @@ ClusterSimulation::Bound ClusterSimulation::bind(Member& member, const model::Po
   return result;
 }
 
-void ClusterSimulation::posted(Member& member, const service::Binding& binding) {
+void ClusterSimulation::posted(Member& member, const model::Binding& binding) {
   Call& call = calls_.back();
   ++call.posts;
   note("  " + member.host() + ": posts " + binding.uid + " to " + binding.node);

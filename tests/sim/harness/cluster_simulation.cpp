@@ -64,8 +64,7 @@ ClusterSimulation::ClusterSimulation(std::uint64_t seed, ClusterOptions options)
                                     .scheduler_lease = follows_ ? &scheduler_lease_ : nullptr,
                                     .elect = options.elect};
   const Member::Hooks hooks{
-      .posted = [this](Member& member,
-                       const service::Binding& binding) { posted(member, binding); },
+      .posted = [this](Member& member, const model::Binding& binding) { posted(member, binding); },
       .meanwhile = [this](Member& member) { meanwhile(member); },
       .note = [this](std::string line) { note(std::move(line)); }};
   for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -125,7 +125,7 @@ class ClusterSimulation {
   Filtered filter(Member& member, const model::PodFacts& pod,
                   const std::vector<std::string>& nodes);
   Bound bind(Member& member, const model::PodFacts& pod, const std::string& node);
-  void posted(Member& member, const service::Binding& binding);
+  void posted(Member& member, const model::Binding& binding);
   void probe(Member& member, const model::PodFacts& pod);
   [[nodiscard]] Member* asked();
 

@@ -24,7 +24,7 @@ Member::Member(std::string host, const Surroundings& around, const Hooks& hooks)
             [this, hooks](std::string line) { hooks.note("  " + host_ + ":" + line); }),
       model_(around.world, feed_),
       api_(around.world, wire_, around.clock,
-           [this, hooks](const service::Binding& binding) { hooks.posted(*this, binding); }),
+           [this, hooks](const model::Binding& binding) { hooks.posted(*this, binding); }),
       lease_(around.lease, wire_, around.clock),
       scheduler_lease_(
           around.scheduler_lease == nullptr

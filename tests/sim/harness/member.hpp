@@ -35,7 +35,7 @@ class Member final : public service::ClusterSource {
     bool elect = true;
   };
   struct Hooks {
-    std::function<void(Member&, const service::Binding&)> posted;
+    std::function<void(Member&, const model::Binding&)> posted;
     std::function<void(Member&)> meanwhile;
     std::function<void(std::string)> note;
   };

@@ -49,7 +49,7 @@ void NaiveModel::check_choice(const model::PodFacts& pod, const PlainHeld& held,
   if (!why.empty()) wrong(why);
 }
 
-void NaiveModel::check_decision(const service::Binding& binding, const Observed& seen) {
+void NaiveModel::check_decision(const model::Binding& binding, const Observed& seen) {
   const auto found = world_.pods().find(binding.uid);
   if (found == world_.pods().end()) return;  // deleted: the binding cannot succeed
   const model::PodFacts& pod = found->second.facts;
@@ -119,7 +119,7 @@ NaiveModel::Waits NaiveModel::waits_for(const model::PodFacts& pod, const SimNod
 /// Checks that the decision leaves room for the first pod in rank that is nominated to the node.
 /// What is kept for the other nominated pods depends on the placement of the first one, so they are
 /// not checked.
-void NaiveModel::check_nominated(const model::PodFacts& pod, const service::Binding& binding,
+void NaiveModel::check_nominated(const model::PodFacts& pod, const model::Binding& binding,
                                  const Observed& seen) {
   const model::PodFacts* first = nullptr;
   for (const auto& [uid, node] : seen.nominations) {

@@ -160,7 +160,7 @@ std::shared_ptr<const PlainHeld> NaiveModel::held_as(const model::PodFacts& pod,
 }
 
 std::shared_ptr<const PlainHeld> NaiveModel::read_binding(const model::PodFacts& pod,
-                                                          const service::Binding& binding) {
+                                                          const model::Binding& binding) {
   model::StringMap annotations = pod.annotations;
   for (const auto& [key, value] : binding.annotations) annotations[key] = value;
   return read(pod, annotations, binding.node);
@@ -182,7 +182,7 @@ std::vector<Holder> NaiveModel::holders(bool only_known) {
   }
   // Only one of several bindings of a pod can succeed.
   std::set<std::string> under_way;
-  for (const service::Binding& binding : world_.landing()) {
+  for (const model::Binding& binding : world_.landing()) {
     const SimPod& pod = world_.pods().at(binding.uid);
     if (pod.facts.finished || (only_known && pod.apart)) continue;
     if (!under_way.insert(binding.uid).second) continue;

@@ -60,7 +60,7 @@ class NaiveModel {
   void check_slices_of_all();
   /// Checks a binding that Snug sends: its devices match the request, they are free according to
   /// all that Snug knows, and room is left for the nominated pod. `seen` is Snug's current state.
-  void check_decision(const service::Binding& binding, const Observed& seen);
+  void check_decision(const model::Binding& binding, const Observed& seen);
   /// Checks that the ledger counts the devices of each pod that Snug has bound or that the watch
   /// has shown, until the pod ends.
   void check_ledger(const Observed& seen);
@@ -93,7 +93,7 @@ class NaiveModel {
                                                                 const std::string& node,
                                                                 const Held& held);
   std::shared_ptr<const PlainHeld> read_binding(const model::PodFacts& pod,
-                                                const service::Binding& binding);
+                                                const model::Binding& binding);
   /// Returns the pods that hold something. If `only_known`, returns only those that Snug must know:
   /// it has bound them, or the watch has shown them.
   std::vector<Holder> holders(bool only_known);
@@ -111,7 +111,7 @@ class NaiveModel {
   [[nodiscard]] std::vector<Holder> promised_to_others(
       const model::PodFacts& pod, const std::string& node,
       const std::vector<Observed::Promise>& promises);
-  void check_nominated(const model::PodFacts& pod, const service::Binding& binding,
+  void check_nominated(const model::PodFacts& pod, const model::Binding& binding,
                        const Observed& seen);
   /// Which holders must leave before a nominated pod fits. kForever: it does not fit even then.
   enum class Waits { kForNobody, kForTerminating, kForAllAfterIt, kForever };

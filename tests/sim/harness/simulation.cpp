@@ -53,7 +53,7 @@ Simulation::Simulation(std::uint64_t seed, SimCluster cluster, std::size_t trace
              [this](std::string line) { note(std::move(line)); }),
       trace_lines_(trace_lines) {
   world_.set_hooks({.posted =
-                        [this](const service::Binding& binding) {
+                        [this](const model::Binding& binding) {
                           if (!posts_.empty()) ++posts_.back();
                           model_.check_decision(binding, snug_->observe());
                         },

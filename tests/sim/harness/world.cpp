@@ -22,7 +22,7 @@ World::Fate World::draw_fate() {
   return drawn < 98 ? Fate::kConflict : Fate::kBad;
 }
 
-base::Result<void> World::bind(const service::Binding& binding) {
+base::Result<void> World::bind(const model::Binding& binding) {
   ++counts_.posts;
   if (hooks_.posted) hooks_.posted(binding);
   const Fate fate = draw_fate();
@@ -63,7 +63,7 @@ base::Result<void> World::bind(const service::Binding& binding) {
   return base::fail(base::ErrorCode::kInvalid, "422");
 }
 
-std::optional<base::Error> World::obstacle(const service::Binding& binding) const {
+std::optional<base::Error> World::obstacle(const model::Binding& binding) const {
   const SimPod* pod = find(binding.name_space, binding.pod);
   if (pod == nullptr) return base::Error{base::ErrorCode::kNotFound, "404"};
   if (pod->facts.uid != binding.uid)
@@ -73,7 +73,7 @@ std::optional<base::Error> World::obstacle(const service::Binding& binding) cons
   return std::nullopt;
 }
 
-base::Result<void> World::carry_out(const service::Binding& binding) {
+base::Result<void> World::carry_out(const model::Binding& binding) {
   if (auto error = obstacle(binding)) return std::unexpected(*std::move(error));
   SimPod& pod = pods_.at(binding.uid);
   pod.facts.node_name = binding.node;
@@ -197,7 +197,7 @@ void World::revive(const std::string& uid) {
 
 void World::set_apart(const std::string& uid) { pods_.at(uid).apart = true; }
 
-int World::send(const service::Binding& binding, base::TimePoint due) {
+int World::send(const model::Binding& binding, base::TimePoint due) {
   ++counts_.posts;
   flights_.push_back({++last_flight_, binding, true, due, true});
   return last_flight_;
@@ -206,7 +206,7 @@ int World::send(const service::Binding& binding, base::TimePoint due) {
 base::Result<void> World::land(int id) {
   if (auto landed = landed_.extract(id)) return std::move(landed.mapped());
   const auto flight = std::ranges::find(flights_, id, &Flight::id);
-  const service::Binding binding = std::move(flight->binding);
+  const model::Binding binding = std::move(flight->binding);
   flights_.erase(flight);
   return carry_out(binding);
 }
@@ -253,8 +253,8 @@ std::int64_t World::largest(const std::string& node, const std::string& gpu) con
   return found == largest_.end() ? 0 : found->second;
 }
 
-std::vector<service::Binding> World::landing() const {
-  std::vector<service::Binding> result;
+std::vector<model::Binding> World::landing() const {
+  std::vector<model::Binding> result;
   for (const Flight& flight : flights_) {
     if (flight.lands && !obstacle(flight.binding)) result.push_back(flight.binding);
   }

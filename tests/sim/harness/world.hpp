@@ -25,8 +25,8 @@ namespace snug {
 class World final : public service::ApiPort {
  public:
   struct Hooks {
-    std::function<void(const service::Binding&)> posted;  // called for each binding that Snug sends
-    std::function<void()> meanwhile;                      // called during each call
+    std::function<void(const model::Binding&)> posted;  // called for each binding that Snug sends
+    std::function<void()> meanwhile;                    // called during each call
   };
   struct Counts {
     int posts = 0;
@@ -39,11 +39,11 @@ class World final : public service::ApiPort {
   /// From now on, each change of an object is queued in `feed`.
   void add_feed(Feed& feed) { feeds_.push_back(&feed); }
 
-  base::Result<void> bind(const service::Binding& binding) override;
+  base::Result<void> bind(const model::Binding& binding) override;
   base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
                                                        std::string_view name) override;
   base::Result<void> wake_pending_pods(base::Generation room) override;
-  void warn(const service::Notice& /*notice*/) override {}
+  void warn(const model::Notice& /*notice*/) override {}
 
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
   void set_faults(bool on) { faults_ = on; }
@@ -70,7 +70,7 @@ class World final : public service::ApiPort {
   // Bindings of several replicas (cluster_api.hpp).
   /// Sends a binding, which is executed at `due`, or by land() if that is called earlier. Returns
   /// its id.
-  int send(const service::Binding& binding, base::TimePoint due);
+  int send(const model::Binding& binding, base::TimePoint due);
   /// Executes the binding `id` if it has not been executed, and returns its outcome.
   base::Result<void> land(int id);
   /// The client gives up the binding `id`, which is executed nevertheless.
@@ -92,22 +92,22 @@ class World final : public service::ApiPort {
   /// Returns a pod as it was created. The pod may have been deleted since.
   [[nodiscard]] const model::PodFacts& born(const std::string& uid) const { return born_.at(uid); }
   /// Returns the bindings in flight that would succeed if they were executed now.
-  [[nodiscard]] std::vector<service::Binding> landing() const;
+  [[nodiscard]] std::vector<model::Binding> landing() const;
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
  private:
   enum class Fate { kDone, kDoneUnanswered, kLate, kLostUnanswered, kUnreachable, kConflict, kBad };
   struct Flight {
     int id = 0;
-    service::Binding binding;
+    model::Binding binding;
     bool lands = false;
     base::TimePoint due;
     bool awaited = false;  // land() will be called for it
   };
 
   [[nodiscard]] Fate draw_fate();
-  base::Result<void> carry_out(const service::Binding& binding);
-  [[nodiscard]] std::optional<base::Error> obstacle(const service::Binding& binding) const;
+  base::Result<void> carry_out(const model::Binding& binding);
+  [[nodiscard]] std::optional<base::Error> obstacle(const model::Binding& binding) const;
   void end_flight(int id);
   void meanwhile();
   void changed(SimPod& pod);

@@ -36,19 +36,20 @@ TEST(InventoryLinksTest, AMatrixThatContradictsItselfClosesTheNode) {
     std::string links;
     std::string why;
   };
-  for (const Row& row : std::vector<Row>{
-           {"0", "links must be a list"},
-           {"[0,0]", "links[0] must be a list"},
-           {"[]", "links must have one row for each GPU"},
-           {"[[0,1]]", "links must have one row for each GPU"},
-           {"[[0,1],[1,0],[1,0]]", "links must have one row for each GPU"},
-           {"[[0],[1,0]]", "links[0] must have one number for each GPU"},
-           {"[[0,1],[1]]", "links[1] must have one number for each GPU"},
-           {"[[0,1],[1,0,0]]", "links[1] must have one number for each GPU"},
-           {"[[0,-1],[-1,0]]", "links[0][1] must be an integer from 0 to 65535"},
-           {"[[0,12],[7,0]]", "links[1][0] must be 12 like links[0][1]: a link joins two GPUs"},
-           {"[[4,12],[12,0]]", "links[0][0] must be 0: no GPU is linked to itself"},
-           {"[[0,12],[12,4]]", "links[1][1] must be 0: no GPU is linked to itself"}}) {
+  for (const Row& row :
+       std::vector<Row>{{"0", "links must be a list"},
+                        {"[0,0]", "links[0] must be a list"},
+                        {"[]", "links must have one row for each GPU"},
+                        {"[[0,1]]", "links must have one row for each GPU"},
+                        {"[[0,1],[1,0],[1,0]]", "links must have one row for each GPU"},
+                        {"[[0],[1,0]]", "links[0] must have one number for each GPU"},
+                        {"[[0,1],[1]]", "links[1] must have one number for each GPU"},
+                        {"[[0,1],[1,0,0]]", "links[1] must have one number for each GPU"},
+                        {"[[0,-1],[-1,0]]", "links[0][1] must be an integer from 0 to 65535"},
+                        {"[[0,12],[7,0]]",
+                         "links[1][0] must be 12 like links[0][1]: the matrix must be symmetric"},
+                        {"[[4,12],[12,0]]", "links[0][0] must be 0: no GPU is linked to itself"},
+                        {"[[0,12],[12,4]]", "links[1][1] must be 0: no GPU is linked to itself"}}) {
     const model::NodeInventory inventory = read({0, 1}, row.links);
     EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kBadInventory) << row.links;
     EXPECT_TRUE(inventory.gpus.empty() && inventory.nvlinks.empty()) << row.links;

@@ -99,9 +99,9 @@ TEST_P(InventoryMigMalformedTest, ClosesTheNodeAndSaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, InventoryMigMalformedTest,
     testing::Values(
-        Malformed{with_profiles(""), "gpus[0].migProfiles must have a profile with a start"},
+        Malformed{with_profiles(""), "gpus[0].migProfiles must have at least one profile with a start"},
         Malformed{with_profiles(profile("1g.5gb", 1, "")),
-                  "gpus[0].migProfiles must have a profile with a start"},
+                  "gpus[0].migProfiles must have at least one profile with a start"},
         Malformed{with_profiles(profile("", 1, "0")), "migProfiles[0].profile must not be empty"},
         Malformed{with_profiles(profile("small", 1, "0")),
                   "migProfiles[0].profile must be a profile's name, such as 2g.10gb or 1g.5gb+me"},
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{with_profiles(profile("1g.5gb", 1, "0") + "," + profile("1g.5gb", 2, "0")),
                   "migProfiles[1].profile is a duplicate"},
         Malformed{with_profiles(profile("3g.20gb", 4, "0") + "," + profile("3c.3g.20gb", 4, "0")),
-                  "and no profile under two names"},
+                  "and each profile under one name only"},
         Malformed{with_profiles(profile("1g.5gb", 0, "0")),
                   "migProfiles[0].size must be an integer from 1 to 64"},
         Malformed{with_profiles(profile("1g.5gb", 65, "0")), "must be an integer from 1 to 64"},
@@ -118,9 +118,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "migProfiles[0].starts[0] must be an integer from 0 to 63"},
         Malformed{with_profiles(profile("1g.5gb", 1, "0,-1")),
                   "migProfiles[0].starts[1] must be an integer from 0 to 63"},
-        Malformed{with_profiles(profile("1g.5gb", 2, "0,63")),
-                  "starts[1] must leave room for the size: a GPU has at most 64 memory slices"},
-        Malformed{with_profiles(profile("1g.5gb", 64, "1")), "starts[0] must leave room"},
+        Malformed{
+            with_profiles(profile("1g.5gb", 2, "0,63")),
+            "starts[1] plus the size of the profile must be at most 64, the memory slices of the "
+            "largest GPU"},
+        Malformed{with_profiles(profile("1g.5gb", 64, "1")),
+                  "starts[0] plus the size of the profile must be at most"},
         Malformed{with_profiles(profile("1g.5gb", 1, "3,0,3")), "starts[2] is a duplicate"},
         Malformed{many_profiles(65), "gpus[0].migProfiles must have at most 64 entries"},
         Malformed{R"("model":"A","migProfiles":{})", "gpus[0].migProfiles must be a list"},

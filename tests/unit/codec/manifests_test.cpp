@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{list_of(std::string(5'000, '[') + std::string(5'000, ']')), "items[0]: the JSON"},
         Refused{"kind: Node\nmetadata: {name: a}\n---\nkind: Node\nmetadata: {name: b}\n",
                 "f:4:1: the text continues after its first document; only one document is allowed; "
-                "several objects go into one List"},
+                "put several objects into one List"},
         Refused{"# " + std::string(300'000, 'x'), "give larger manifests as JSON"}));
 
 TEST(ManifestsTest, NoTwoFilesMayHaveOneObjectOrOneUid) {

@@ -32,12 +32,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"a: &x 1\nb: *x\n", "f.yaml:1:4: anchors are not allowed"},
         Refused{"a: &x\nb: 1\n", "anchors are not allowed"},
         Refused{"a: &x [1]\n", "f.yaml:1:4: anchors are not allowed"},
-        Refused{"a: *x\n", "; a value that begins with *, as a pattern may, needs quotes"},
-        Refused{"a: [*]\n", "; a value that begins with *, as a pattern may, needs"},
+        Refused{"a: *x\n", "; put quotes around a value that begins with *, such as a pattern"},
+        Refused{"a: [*]\n", "; put quotes around a value that begins with *, such as a"},
         Refused{"a: *\n",
-                "f.yaml:1:5: not valid YAML: alias not found after *; a value that "
-                "begins with *, as a pattern may, needs quotes"},
-        Refused{"a:\n  - *-dev\n", "; a value that begins with *, as a pattern may"},
+                "f.yaml:1:5: not valid YAML: alias not found after *; "
+                "put quotes around a value that begins with *, such as a pattern"},
+        Refused{"a:\n  - *-dev\n", "; put quotes around a value that begins with *, such as"},
         Refused{"a: !!str 1\n", "f.yaml:1:4: tags"},
         Refused{"a: !mine {b: 1}\n", "f.yaml:1:4: tags"},
         Refused{"<<: {a: 1}\n", "f.yaml:1:1: merge keys"},

@@ -22,7 +22,7 @@ model::NodeFacts node(std::string name) {
   return result;
 }
 
-service::Binding binding(std::string name, std::string uid, std::string to = "n1") {
+model::Binding binding(std::string name, std::string uid, std::string to = "n1") {
   return {"ml", std::move(name), std::move(uid), std::move(to), {{"snug.dev/reservation", "r"}}};
 }
 
@@ -88,7 +88,7 @@ TEST(MemoryApiTest, ABindSetsTheNodeAndMergesAnnotations) {
   memory::MemoryApi api({{}, {first}}, base::Limits{});
   Recorder recorder;
   api.start(recorder);
-  service::Binding to = binding("a", "u1");
+  model::Binding to = binding("a", "u1");
   to.annotations["snug.dev/visible-devices"] = "";
   ASSERT_TRUE(api.bind(to).has_value());
   const auto stored = api.get_pod("ml", "a");

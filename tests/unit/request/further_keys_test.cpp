@@ -75,7 +75,7 @@ TEST(FurtherKeysTest, ComputeIsAPercentFrom1To100) {
   for (const std::string value :
        {"", "0", "-1", "+1", "01", "101", "999", "1000", "50%", "0.5", "50.0", " 50", "half"}) {
     EXPECT_EQ(half_with("gpu-compute", value),
-              is_not("gpu-compute", value, "a whole number of percent from 1 to 100"));
+              is_not("gpu-compute", value, "a whole percentage from 1 to 100"));
   }
 }
 

@@ -91,7 +91,7 @@ TEST_F(AdminDefragTest, ThosePodsWhoseBindIsUnderWayStay) {
   fill();
   const model::PodFacts pod = arrive("d", {{"gpu-fraction", "0.1"}});
   reconciler.pod_gone(make_pod("b", {}));
-  api.on_bind = [&](const service::Binding&) {
+  api.on_bind = [&](const model::Binding&) {
     EXPECT_EQ(defrag(stated({{"gpu-fraction", "2"}})).at("moves"), json::array());
   };
   ASSERT_EQ(bind(pod, "n1"), "");

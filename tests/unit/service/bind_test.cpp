@@ -17,7 +17,7 @@ TEST_F(BindTest, OnePostCarriesNodeAndReservation) {
   EXPECT_EQ(bind(pod, "n1"), "");
   ASSERT_EQ(api.bindings.size(), 1U);
   EXPECT_EQ(api.gets, 0);
-  const service::Binding& binding = api.bindings.front();
+  const model::Binding& binding = api.bindings.front();
   EXPECT_EQ(binding.uid, "uid-a");
   EXPECT_EQ(binding.node, "n1");
   const auto reservation =
@@ -110,9 +110,7 @@ TEST_F(BindTest, AnUnknownOutcomeThatWasCarriedOutIsSettledByTheReadOfTheTick) {
   list({make_node("n1", 1, 40960)});
   const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
-  api.on_bind = [&](const service::Binding& binding) {
-    api.pods["default/a"] = bound(pod, binding);
-  };
+  api.on_bind = [&](const model::Binding& binding) { api.pods["default/a"] = bound(pod, binding); };
   ASSERT_NE(bind(pod, "n1"), "");
   clock.advance(std::chrono::seconds(2));
   reconciler.tick();
@@ -160,9 +158,7 @@ TEST_F(BindTest, AConflictOfAPodThatIsBoundHereAlreadyIsSuccess) {
   list({make_node("n1", 1, 40960)});
   const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
   api.bind_answers.emplace_back(base::fail(base::ErrorCode::kConflict, "already assigned"));
-  api.on_bind = [&](const service::Binding& binding) {
-    api.pods["default/a"] = bound(pod, binding);
-  };
+  api.on_bind = [&](const model::Binding& binding) { api.pods["default/a"] = bound(pod, binding); };
   EXPECT_EQ(bind(pod, "n1"), "");
   EXPECT_EQ(ledger.find("uid-a")->state, ledger::HoldingState::kBound);
   EXPECT_EQ(used("n1", 0), 500);
@@ -231,7 +227,7 @@ TEST_F(BindTest, WhatThrowsInTheMidstOfABindLeavesADoubtAndNoLeak) {
   start();
   list({make_node("n1", 1, 40960)});
   const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
-  api.on_bind = [](const service::Binding&) { throw std::runtime_error("no memory"); };
+  api.on_bind = [](const model::Binding&) { throw std::runtime_error("no memory"); };
   EXPECT_THROW(bind(pod, "n1"), std::runtime_error);
   EXPECT_EQ(ledger.find("uid-a")->state, ledger::HoldingState::kUnsettled);
   clock.advance(std::chrono::minutes(2));

@@ -24,7 +24,7 @@ namespace snug::testing {
 /// Records what it is asked; answers from a script, else with success.
 class ScriptedApi final : public service::ApiPort {
  public:
-  base::Result<void> bind(const service::Binding& binding) override {
+  base::Result<void> bind(const model::Binding& binding) override {
     bindings.push_back(binding);
     if (on_bind) on_bind(binding);
     if (bind_answers.empty()) return {};
@@ -47,18 +47,18 @@ class ScriptedApi final : public service::ApiPort {
     if (touch_error) return std::unexpected(*touch_error);
     return {};
   }
-  void warn(const service::Notice& notice) override { notices.push_back(notice); }
+  void warn(const model::Notice& notice) override { notices.push_back(notice); }
 
-  std::vector<service::Binding> bindings;
+  std::vector<model::Binding> bindings;
   std::deque<base::Result<void>> bind_answers;
-  std::function<void(const service::Binding&)> on_bind;
+  std::function<void(const model::Binding&)> on_bind;
   std::map<std::string, model::PodFacts> pods;  // by namespace/name
   std::optional<base::Error> get_error;
   std::map<std::string, base::Error> get_errors;  // by namespace/name
   std::optional<base::Error> touch_error;
   int gets = 0;
   std::vector<base::Generation> touches;
-  std::vector<service::Notice> notices;
+  std::vector<model::Notice> notices;
 };
 
 class CountingMetrics final : public NoMetrics {
@@ -181,7 +181,7 @@ class ServiceTest : public ::testing::Test, protected ProcessParts {
     return nlohmann::json::parse(reply.body).at("Error").get<std::string>();
   }
   /// What the API server shows of a pod after a binding.
-  static model::PodFacts bound(model::PodFacts pod, const service::Binding& binding) {
+  static model::PodFacts bound(model::PodFacts pod, const model::Binding& binding) {
     pod.node_name = binding.node;
     for (const auto& [key, value] : binding.annotations) pod.annotations[key] = value;
     return pod;

@@ -393,7 +393,7 @@ TEST_F(ReconcilerTest, KindsThatMeetOnANodeAreReportedOnEveryHolder) {
   reconciler.tick();
   EXPECT_EQ(metrics.problems["over_commitment"], 1);
   ASSERT_EQ(api.notices.size(), 2U);
-  for (const service::Notice& notice : api.notices) {
+  for (const model::Notice& notice : api.notices) {
     EXPECT_EQ(notice.reason, "GpuOverCommitted");
     EXPECT_EQ(notice.note,
               "node n1: annotated and kubelet-assigned pods run on it, and may use the same GPU");

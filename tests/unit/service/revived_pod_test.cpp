@@ -16,7 +16,7 @@ class RevivedPodTest : public ServiceTest {
     EXPECT_EQ(ledger.snapshot()->nodes[0]->gpus[0].closure, model::GpuClosure::kOverCommitted);
     EXPECT_EQ(metrics.problems["over_commitment"], 1);
     ASSERT_EQ(api.notices.size(), 2U);
-    for (const service::Notice& notice : api.notices) EXPECT_EQ(notice.reason, "GpuOverCommitted");
+    for (const model::Notice& notice : api.notices) EXPECT_EQ(notice.reason, "GpuOverCommitted");
   }
   model::PodFacts bind_and_show(const std::string& name) {
     const model::PodFacts pod = arrive(name, {{"gpu-fraction", "0.6"}});

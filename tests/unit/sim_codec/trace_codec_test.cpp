@@ -196,9 +196,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"n d 1\n", "a.txt:1: there is no node \"d\" in the file of nodes"},
         Refused{"n a x\n", "a.txt:1: RANK must be an integer from 0 to 1000000000, not \"x\""},
         Refused{"n a 1\nn b 1\n",
-                "a.txt:2: the rank 1 is in line 1 already; each node has its own"},
-        Refused{"n a 1\nn a 2\n",
-                "a.txt:2: the node \"a\" has a rank in line 1 already; each node has one"},
+                "a.txt:2: the rank 1 is in line 1 already; no two nodes can have the same rank"},
+        Refused{
+            "n a 1\nn a 2\n",
+            "a.txt:2: the node \"a\" has a rank in line 1 already; a node can have only one rank"},
         Refused{
             "p 0\nn a 1\nn c 2\n",
             "a.txt:3: the node \"b\" has no rank; either all nodes must have a rank, or none"}));

@@ -39,7 +39,8 @@ struct ApiEndpoint {
   CredentialText key;          // PEM
 };
 
-/// Reads the current context of a kubeconfig. Relative paths in the kubeconfig start at its folder.
+/// Reads the current context of a kubeconfig. Relative paths in it start from the folder of the
+/// kubeconfig file.
 [[nodiscard]] base::Result<ApiEndpoint> load_kubeconfig(const std::string& path,
                                                         const base::Limits& limits);
 

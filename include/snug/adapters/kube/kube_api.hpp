@@ -2,8 +2,8 @@
 // limits.api_connections of them. A call, including the wait for a free connection, ends within
 // api_timeout; only the look-up of a host name in the C library may take longer. After a 401,
 // KubeApi reads the credentials again and repeats the call if they have changed. Thread-safe. No
-// call may be in progress when a KubeApi is destroyed; its queued events are then lost. The first
-// connection makes the process ignore SIGPIPE, unless the signal already has a handler.
+// call may be in progress when a KubeApi is destroyed; events that are still queued are then lost.
+// The first connection makes the process ignore SIGPIPE, unless the signal already has a handler.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ class KubeApi final : public service::ApiPort {
   KubeApi(const KubeApi&) = delete;
   KubeApi& operator=(const KubeApi&) = delete;
 
-  [[nodiscard]] base::Result<void> bind(const service::Binding& binding) override;
+  [[nodiscard]] base::Result<void> bind(const model::Binding& binding) override;
   [[nodiscard]] base::Result<std::optional<model::PodFacts>> get_pod(
       std::string_view name_space, std::string_view name) override;
   [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
-  void warn(const service::Notice& notice) override;
+  void warn(const model::Notice& notice) override;
 
  private:
   struct State;

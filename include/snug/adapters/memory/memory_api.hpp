@@ -33,8 +33,8 @@ class MemoryApi final : public service::ApiPort,
                         public service::PodCreator,
                         public service::ClusterSource {
  public:
-  /// Gives each pod without a uid a new one. If `manifests` has an object twice, which
-  /// codec/manifests refuses, the first one is stored.
+  /// Gives a new uid to each pod that has none. If `manifests` contains an object twice, the first
+  /// one is stored; codec/manifests refuses such manifests.
   MemoryApi(codec::Manifests manifests, const base::Limits& limits);
 
   // Implements ClusterSource.
@@ -44,15 +44,15 @@ class MemoryApi final : public service::ApiPort,
   void stop() override;
 
   // Implements ApiPort.
-  [[nodiscard]] base::Result<void> bind(const service::Binding& binding) override;
+  [[nodiscard]] base::Result<void> bind(const model::Binding& binding) override;
   [[nodiscard]] base::Result<std::optional<model::PodFacts>> get_pod(
       std::string_view name_space, std::string_view name) override;
   [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
-  void warn(const service::Notice& notice) override;
+  void warn(const model::Notice& notice) override;
 
   // Implements PodCreator.
-  /// Stores `pod`, unless max_pending_pods pods are already stored. If it is already stored with
-  /// scheduling gates, removes the gates, because no other client can remove them in this mode.
+  /// Stores `pod`; fails if max_pending_pods pods are already stored. If this pod is already stored
+  /// with scheduling gates, removes the gates, because no other client can remove them.
   [[nodiscard]] base::Result<void> post_pod(const model::PodFacts& pod) override;
 
   /// Deletes a pod without a grace period. kNotFound: there is no such pod.
@@ -63,7 +63,7 @@ class MemoryApi final : public service::ApiPort,
   /// Returns how often wake_pending_pods() was called.
   [[nodiscard]] std::uint64_t wake_ups() const;
   /// Returns the last max_queued_events notices that warn() received, oldest first.
-  [[nodiscard]] std::vector<service::Notice> notices() const;
+  [[nodiscard]] std::vector<model::Notice> notices() const;
 
  private:
   using PodKey = std::pair<std::string, std::string>;  // namespace, name
@@ -93,7 +93,7 @@ class MemoryApi final : public service::ApiPort,
   std::map<std::string, model::NodeFacts, std::less<>> nodes_ SNUG_GUARDED_BY(mutex_);
   std::uint64_t version_ SNUG_GUARDED_BY(mutex_) = 0;
   std::uint64_t wake_ups_ SNUG_GUARDED_BY(mutex_) = 0;
-  std::deque<service::Notice> notices_ SNUG_GUARDED_BY(mutex_);
+  std::deque<model::Notice> notices_ SNUG_GUARDED_BY(mutex_);
   service::ClusterSink* sink_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::deque<Event> queue_ SNUG_GUARDED_BY(mutex_);
   std::uint64_t published_ SNUG_GUARDED_BY(mutex_) = 0;  // events queued so far

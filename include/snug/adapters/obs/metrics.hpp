@@ -1,7 +1,7 @@
 // Metrics in Prometheus' text format. Every counter series whose labels are known in advance exists
 // from the start with the value 0, so that an alert on its rate sees the first increment.
 //
-// Thread-safe. A counter changes with each event. A gauge has the value of the last call of
+// Thread-safe. Counters change with each event. The gauges of ClusterGauges change only in
 // set_gauges(), so GET /metrics calls set_gauges() before exposition().
 #pragma once
 

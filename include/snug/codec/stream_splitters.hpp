@@ -13,7 +13,7 @@
 
 #include "snug/base/result.hpp"
 
-namespace snug::kube {
+namespace snug::codec {
 
 struct SplitterCallbacks {
   /// Called with each object. Returns false to stop the splitter.
@@ -62,7 +62,7 @@ class FrameSplitter {
   std::size_t length_bytes_ = 0;  // number of bytes of the length that have arrived, 0 to 4
   std::size_t left_ = 0;          // number of bytes of the frame that have not arrived
   std::size_t wanted_ = 0;        // number of bytes of the frame that the callback gets
-  std::string kept_;              // bytes for the callback from earlier pieces
+  std::string kept_;              // bytes from earlier pieces, to be passed to the callback
   bool oversize_ = false;
   bool callback_called_ =
       false;  // a callback was called for this frame; its other bytes are skipped
@@ -114,4 +114,4 @@ class ListSplitter {
   std::string problem_;
 };
 
-}  // namespace snug::kube
+}  // namespace snug::codec

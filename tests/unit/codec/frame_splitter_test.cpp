@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "adapters/kube/splitters.hpp"
-#include "adapters/kube/unreadable_object_name.hpp"
+#include "snug/codec/object_names.hpp"
+#include "snug/codec/stream_splitters.hpp"
 #include "support/kube_proto.hpp"
 
-namespace snug::frames_test {
+namespace snug::frame_splitter_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -31,7 +31,7 @@ struct Told {
   std::vector<std::string> oversize;
   std::size_t stop_after = 1'000;  // objects and oversize ones
 
-  kube::SplitterCallbacks callbacks() {
+  codec::SplitterCallbacks callbacks() {
     return {[this](std::string_view object) {
               objects.emplace_back(object);
               return go_on();
@@ -47,7 +47,7 @@ struct Told {
 /// What is told of the stream when it comes in pieces of that size.
 Told told_in(const std::string& stream, std::size_t size, std::size_t max_bytes) {
   Told told;
-  kube::FrameSplitter splitter(max_bytes, told.callbacks());
+  codec::FrameSplitter splitter(max_bytes, told.callbacks());
   for (std::size_t at = 0; at < stream.size(); at += size) {
     EXPECT_TRUE(splitter.feed(std::string_view(stream).substr(at, size)));
   }
@@ -66,11 +66,11 @@ TEST(KubeFrameSplitterTest, FramesComeOutWholeHoweverTheStreamIsCut) {
 }
 
 TEST(KubeFrameSplitterTest, TooLargeAFrameIsToldByItsBeginningAndSkipped) {
-  const std::string large = std::string(kube::kNamedWithin, 'a') + std::string(1'000, 'b');
+  const std::string large = std::string(codec::kNamedWithin, 'a') + std::string(1'000, 'b');
   const std::string stream = frame("one") + frame(large) + frame("two") + frame(large);
   for (std::size_t size = 1; size <= stream.size(); size += size < 50 ? 1 : 97) {
     const Told told = told_in(stream, size, large.size() - 1);
-    const std::string beginning(kube::kNamedWithin, 'a');
+    const std::string beginning(codec::kNamedWithin, 'a');
     EXPECT_THAT(told.objects, ElementsAre("one", "two")) << size;
     EXPECT_THAT(told.oversize, ElementsAre(beginning, beginning)) << size;
   }
@@ -86,7 +86,7 @@ TEST(KubeFrameSplitterTest, NoMoreThanTheLimitIsToldOfWhatIsLarger) {
 
 TEST(KubeFrameSplitterTest, ALengthThatNobodyCouldSendIsToldBeforeTheFrameEnds) {
   Told told;
-  kube::FrameSplitter splitter(1'000, told.callbacks());
+  codec::FrameSplitter splitter(1'000, told.callbacks());
   EXPECT_TRUE(splitter.feed("\xFF\xFF\xFF\xFF" + std::string(999, 'x')));
   EXPECT_THAT(told.oversize, IsEmpty());
   EXPECT_TRUE(splitter.feed("x"));
@@ -98,11 +98,11 @@ TEST(KubeFrameSplitterTest, ALengthThatNobodyCouldSendIsToldBeforeTheFrameEnds) 
 TEST(KubeFrameSplitterTest, AFrameThatIsWholeInItsPieceIsNotCopied) {
   const std::string stream = frame("first") + frame("second");
   std::vector<const char*> places;
-  kube::FrameSplitter splitter(100, {[&](std::string_view object) {
-                                       places.push_back(object.data());
-                                       return true;
-                                     },
-                                     [](std::string_view) { return true; }});
+  codec::FrameSplitter splitter(100, {[&](std::string_view object) {
+                                        places.push_back(object.data());
+                                        return true;
+                                      },
+                                      [](std::string_view) { return true; }});
   EXPECT_TRUE(splitter.feed(std::string_view(stream).substr(0, 2)));
   EXPECT_TRUE(splitter.feed(std::string_view(stream).substr(2)));
   EXPECT_THAT(places, ElementsAre(stream.data() + 4, stream.data() + 13));
@@ -112,7 +112,7 @@ TEST(KubeFrameSplitterTest, ACallbackStopsTheSplitting) {
   for (const std::string& bytes : {std::string("ab"), std::string(30, 'x')}) {
     for (const std::size_t size : {1U, 100U}) {
       Told told{.stop_after = 1};
-      kube::FrameSplitter splitter(20, told.callbacks());
+      codec::FrameSplitter splitter(20, told.callbacks());
       const std::string stream = frame(bytes) + frame("next");
       bool go_on = true;
       for (std::size_t at = 0; go_on && at < stream.size(); at += size) {
@@ -130,26 +130,26 @@ TEST(KubeUnreadableTest, AFrameIsNamedByItsPod) {
                              {"namespace", "ml"},
                              {"annotations", {{"x", std::string(5'000, 'x')}}}}}};
   const std::string bytes = proto::event("ADDED", pod);
-  EXPECT_EQ(kube::name_unreadable(bytes, codec::WireFormat::kProtobuf), "ml/train-0");
+  EXPECT_EQ(codec::name_unreadable(bytes, codec::WireFormat::kProtobuf), "ml/train-0");
   EXPECT_EQ(
-      kube::name_unreadable(std::string_view(bytes).substr(0, 200), codec::WireFormat::kProtobuf),
+      codec::name_unreadable(std::string_view(bytes).substr(0, 200), codec::WireFormat::kProtobuf),
       "ml/train-0");
-  EXPECT_EQ(kube::name_unreadable(proto::event("ADDED", {{"metadata", {{"name", "p"}}}}),
-                                  codec::WireFormat::kProtobuf),
+  EXPECT_EQ(codec::name_unreadable(proto::event("ADDED", {{"metadata", {{"name", "p"}}}}),
+                                   codec::WireFormat::kProtobuf),
             "p");
 }
 
 TEST(KubeUnreadableTest, BytesWithoutANameAreShownSafely) {
-  EXPECT_EQ(kube::name_unreadable(std::string("k8s\0\n\xFF`\\", 8), codec::WireFormat::kProtobuf),
+  EXPECT_EQ(codec::name_unreadable(std::string("k8s\0\n\xFF`\\", 8), codec::WireFormat::kProtobuf),
             R"(the object that begins `k8s\x00\x0a\xff`\`)");
   const nlohmann::json evil{{"metadata", {{"name", "x\nINFO y"}, {"namespace", "d"}}}};
   const std::string shown =
-      kube::name_unreadable(proto::event("ADDED", evil), codec::WireFormat::kProtobuf);
+      codec::name_unreadable(proto::event("ADDED", evil), codec::WireFormat::kProtobuf);
   EXPECT_THAT(shown, StartsWith(R"(the object that begins `\x0a\x05ADDED)"));
   EXPECT_EQ(shown.find('\n'), std::string::npos);
-  EXPECT_THAT(kube::name_unreadable(std::string(500, 'x'), codec::WireFormat::kProtobuf),
+  EXPECT_THAT(codec::name_unreadable(std::string(500, 'x'), codec::WireFormat::kProtobuf),
               EndsWith(std::string(128, 'x') + "`"));
 }
 
 }  // namespace
-}  // namespace snug::frames_test
+}  // namespace snug::frame_splitter_test

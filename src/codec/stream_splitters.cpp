@@ -1,11 +1,11 @@
-#include "adapters/kube/splitters.hpp"
+#include "snug/codec/stream_splitters.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "adapters/kube/unreadable_object_name.hpp"
+#include "snug/codec/object_names.hpp"
 
-namespace snug::kube {
+namespace snug::codec {
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;    // size of the length field before each frame
@@ -245,4 +245,4 @@ base::Result<std::string> ListSplitter::finish() {
                     "the list cannot be read: it has no metadata.resourceVersion");
 }
 
-}  // namespace snug::kube
+}  // namespace snug::codec

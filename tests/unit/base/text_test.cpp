@@ -1,0 +1,31 @@
+// Clipping of texts, and base64.
+#include "snug/base/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace snug::text_test {
+namespace {
+
+TEST(TextTest, ClippedTextIsValidUtf8AndNeverTooLong) {
+  EXPECT_EQ(base::clip_text("a\xC3\xA4z", 2), "a");
+  EXPECT_EQ(base::clip_text("a\xC3\xA4z", 3), "a\xC3\xA4");
+  EXPECT_EQ(base::clip_text("a\xFFz\xC3", 9), "a?z?");
+  EXPECT_EQ(base::clip_text("\xED\xA0\x80", 9), "???");  // half of a surrogate pair
+  EXPECT_EQ(base::clip_text(std::string(2000, 'x'), 1024).size(), 1024U);
+}
+
+TEST(TextTest, Base64IsStrictButForWhiteSpace) {
+  EXPECT_EQ(base::decode_base64("aGVs\n bG8="), "hello");
+  EXPECT_EQ(base::decode_base64("aGVsbG8h"), "hello!");
+  EXPECT_EQ(base::decode_base64("aA=="), "h");
+  EXPECT_EQ(base::decode_base64(""), "");
+  for (const char* bad : {"aGVsbG8", "a", "aGV*", "====", "aA=a", "aA==aGVs", "aGVs="}) {
+    EXPECT_EQ(base::decode_base64(bad), std::nullopt) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace snug::text_test
