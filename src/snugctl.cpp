@@ -17,11 +17,11 @@ int run(int argc, const char* const* argv) {
                "snugctl");
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);
-  snug::ctl::Action chosen;
-  snug::ctl::add_defrag(app, chosen);
-  snug::ctl::add_mig(app, chosen);
-  snug::ctl::add_policy_check(app, chosen);
-  snug::ctl::add_simulate(app, chosen);
+  snug::ctl::Action chosen_action;
+  snug::ctl::add_defrag(app, chosen_action);
+  snug::ctl::add_mig(app, chosen_action);
+  snug::ctl::add_policy_check(app, chosen_action);
+  snug::ctl::add_simulate(app, chosen_action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -33,7 +33,7 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return report_error(kExitUsage, snug::config::flag_error_message(app, error) + "; see --help");
   }
-  return chosen();
+  return chosen_action();
 }
 
 }  // namespace

@@ -15,33 +15,33 @@ model::GpuRequest request_of(const model::Holding& pod) {
   model::GpuRequest request;
   request.main_container = pod.main_container;
   for (std::size_t c = 0; c < pod.container_requests.size(); ++c) {
-    const std::optional<model::ContainerRequest>& ask = pod.container_requests[c];
-    if (!ask) continue;  // unreachable: is_movable() requires every container's request
-    model::ContainerRequest& asked = request.containers.emplace_back(*ask);
-    asked.container = pod.reservation.containers[c].name;
-    asked.type = pod.container_type(c);
+    const std::optional<model::ContainerRequest>& parsed_request = pod.container_requests[c];
+    if (!parsed_request) continue;  // unreachable: is_movable() requires every container's request
+    model::ContainerRequest& container_request = request.containers.emplace_back(*parsed_request);
+    container_request.container = pod.reservation.containers[c].name;
+    container_request.type = pod.container_type(c);
   }
   return request;
 }
 
 std::string class_key(const model::Holding& pod) {
-  std::string text = pod.name_space + '\n' + std::to_string(pod.host.cpu_milli) + ' ' +
-                     std::to_string(pod.host.memory_bytes);
+  std::string pod_key = pod.name_space + '\n' + std::to_string(pod.host.cpu_milli) + ' ' +
+                        std::to_string(pod.host.memory_bytes);
   for (std::size_t c = 0; c < pod.reservation.containers.size(); ++c) {
-    const std::optional<model::ContainerRequest>& ask = pod.container_requests[c];
-    if (!ask) continue;
-    text += '\n' + pod.reservation.containers[c].name + ' ' +
-            std::to_string(static_cast<int>(pod.container_type(c))) + ' ' + ask->text;
+    const std::optional<model::ContainerRequest>& parsed_request = pod.container_requests[c];
+    if (!parsed_request) continue;
+    pod_key += '\n' + pod.reservation.containers[c].name + ' ' +
+               std::to_string(static_cast<int>(pod.container_type(c))) + ' ' + parsed_request->text;
   }
-  return text;
+  return pod_key;
 }
 
 }  // namespace
 
-PodClass::PodClass(const model::Holding& pod, model::GpuRequest asked)
+PodClass::PodClass(const model::Holding& pod, model::GpuRequest pod_request)
     : name_space(pod.name_space),
       rank(pod.rank),
-      request(std::move(asked)),
+      request(std::move(pod_request)),
       host(pod.host),
       fit_memo(request) {}
 
@@ -74,8 +74,9 @@ RepackCluster::RepackCluster(const RepackInput& input) : input_(input) {
 }
 
 const model::Nominations* RepackCluster::nominations(Slot slot) const {
-  const auto found = input_.snapshot.nominations.find(slot);
-  return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
+  const auto node_nominations = input_.snapshot.nominations.find(slot);
+  return node_nominations == input_.snapshot.nominations.end() ? nullptr
+                                                               : &node_nominations->second;
 }
 
 bool RepackCluster::is_movable(const model::Holding& pod) const {
@@ -94,9 +95,9 @@ bool RepackCluster::is_movable(const model::Holding& pod) const {
 }
 
 std::size_t RepackCluster::class_of(const model::Holding& pod) {
-  const auto [found, is_new] = class_by_key_.try_emplace(class_key(pod), classes_.size());
+  const auto [known_class, is_new] = class_by_key_.try_emplace(class_key(pod), classes_.size());
   if (is_new) classes_.push_back(std::make_unique<PodClass>(pod, request_of(pod)));
-  return found->second;
+  return known_class->second;
 }
 
 std::vector<MovablePod> RepackCluster::movable_pods(Slot slot) {
@@ -118,11 +119,11 @@ std::vector<MovablePod> RepackCluster::movable_pods(Slot slot) {
   return movers;
 }
 
-plan::IncomingPod RepackCluster::as_incoming(const PodClass& kind) const {
-  return {.name_space = kind.name_space,
-          .rank = kind.rank,
-          .request = kind.request,
-          .host = kind.host,
+plan::IncomingPod RepackCluster::as_incoming(const PodClass& mover_class) const {
+  return {.name_space = mover_class.name_space,
+          .rank = mover_class.rank,
+          .request = mover_class.request,
+          .host = mover_class.host,
           .profiles = input_.incoming.profiles,
           .sharing = input_.incoming.sharing};
 }
@@ -138,21 +139,21 @@ model::ReasonCode RepackCluster::counted_fit(const model::NodeState& node,
                                              model::PlacementList& options) {
   const std::int64_t before = memo.work();
   const model::ReasonCode reason = fit::fit(node, tenant, memo, options);
-  work_ += memo.work() - before;
+  repack_work_ += memo.work() - before;
   return reason;
 }
 
 model::NodeStatePtr RepackCluster::counted_with_holdings(const model::NodeState& node,
                                                          std::vector<model::HoldingPtr> holdings) {
   constexpr std::int64_t kHoldingsOfWork = 4;
-  work_ += 1 + static_cast<std::int64_t>(holdings.size()) / kHoldingsOfWork;
+  repack_work_ += 1 + static_cast<std::int64_t>(holdings.size()) / kHoldingsOfWork;
   return fit::with_holdings(node, std::move(holdings));
 }
 
 const model::NodeStatePtr& ClusterAfterMoves::state(Slot slot) const {
-  const auto found =
+  const auto changed_node =
       std::ranges::find(changed_, slot, &std::pair<Slot, model::NodeStatePtr>::first);
-  return found == changed_.end() ? cluster_->state(slot) : found->second;
+  return changed_node == changed_.end() ? cluster_->state(slot) : changed_node->second;
 }
 
 void ClusterAfterMoves::remove_pod(Slot slot, const model::Holding& pod) {
@@ -173,12 +174,12 @@ void ClusterAfterMoves::add_pod(Slot slot, const model::HoldingPtr& pod) {
 
 void ClusterAfterMoves::set_holdings(Slot slot, std::vector<model::HoldingPtr> holdings) {
   model::NodeStatePtr next = cluster_->counted_with_holdings(*state(slot), std::move(holdings));
-  const auto found =
+  const auto changed_node =
       std::ranges::find(changed_, slot, &std::pair<Slot, model::NodeStatePtr>::first);
-  if (found == changed_.end()) {
+  if (changed_node == changed_.end()) {
     changed_.emplace_back(slot, std::move(next));
   } else {
-    found->second = std::move(next);
+    changed_node->second = std::move(next);
   }
 }
 

@@ -21,7 +21,7 @@ using Slot = std::uint32_t;  // a node's position in Snapshot::nodes
 
 /// A class of pods that fit() and score() treat alike.
 struct PodClass {
-  PodClass(const model::Holding& pod, model::GpuRequest asked);
+  PodClass(const model::Holding& pod, model::GpuRequest pod_request);
 
   std::string name_space;
   model::PodRank rank;  // the rank of the first pod in the class
@@ -65,7 +65,7 @@ class RepackCluster {
   [[nodiscard]] std::size_t class_count() const { return classes_.size(); }
   /// A pod of the class as an incoming pod. Its score profiles and sharing rules are those of
   /// RepackInput::incoming.
-  [[nodiscard]] plan::IncomingPod as_incoming(const PodClass& kind) const;
+  [[nodiscard]] plan::IncomingPod as_incoming(const PodClass& mover_class) const;
   /// The tenant of a pod that moves. It has no cap: the usage of its namespace still includes the
   /// pod, so a cap would count the pod twice.
   [[nodiscard]] fit::Tenant mover_tenant(const plan::IncomingPod& mover) const;
@@ -78,8 +78,8 @@ class RepackCluster {
   [[nodiscard]] model::NodeStatePtr counted_with_holdings(const model::NodeState& node,
                                                           std::vector<model::HoldingPtr> holdings);
   /// The work of the search so far, in the unit of kMaxRepackWork.
-  [[nodiscard]] std::int64_t work() const { return work_; }
-  void count_work(std::int64_t units) { work_ += units; }
+  [[nodiscard]] std::int64_t work() const { return repack_work_; }
+  void count_work(std::int64_t units) { repack_work_ += units; }
 
  private:
   [[nodiscard]] bool is_movable(const model::Holding& pod) const;
@@ -92,7 +92,7 @@ class RepackCluster {
   std::vector<std::size_t> ranks_;  // the result of rank() for each node, by slot
   std::vector<std::unique_ptr<PodClass>> classes_;
   std::unordered_map<std::string, std::size_t> class_by_key_;
-  std::int64_t work_ = 0;
+  std::int64_t repack_work_ = 0;
 };
 
 /// The cluster after some moves. Copies share the node states.

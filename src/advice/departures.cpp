@@ -21,13 +21,13 @@ std::vector<std::size_t> gpus_of(const model::NodeState& node, const model::Hold
   return gpus;
 }
 
-bool intersect(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
+bool share_a_gpu(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
   return std::ranges::any_of(a,
                              [&](std::size_t gpu) { return std::ranges::find(b, gpu) != b.end(); });
 }
 
-std::vector<std::size_t> united(const std::vector<std::size_t>& a,
-                                const std::vector<std::size_t>& b) {
+std::vector<std::size_t> united_gpus(const std::vector<std::size_t>& a,
+                                     const std::vector<std::size_t>& b) {
   std::vector<std::size_t> both;
   std::ranges::set_union(a, b, std::back_inserter(both));
   return both;
@@ -59,26 +59,27 @@ DepartureSearch::DepartureSearch(RepackCluster& cluster, Slot slot, const plan::
   }
 }
 
-std::vector<MovablePod> DepartureSearch::pods_in(const DepartureSet& set) const {
+std::vector<MovablePod> DepartureSearch::pods_in(const DepartureSet& departing) const {
   std::vector<MovablePod> some;
-  for (std::size_t i = 0; i < set.size(); ++i) {
-    if (set[i]) some.push_back(movable_pods_[i]);
+  for (std::size_t i = 0; i < departing.size(); ++i) {
+    if (departing[i]) some.push_back(movable_pods_[i]);
   }
   return some;
 }
 
-model::ReasonCode DepartureSearch::reason_without_all() { return reason_without(all()); }
+model::ReasonCode DepartureSearch::reason_without_all() { return reason_without(all_movable()); }
 
-bool DepartureSearch::host_fits_without_all() const { return host_fits(all()); }
+bool DepartureSearch::host_fits_without_all() const { return host_fits(all_movable()); }
 
 /// Why the request does not fit after these pods have left; kNone: it fits. Namespace usage is not
 /// changed, because a pod that moves holds the same amount on another node.
 model::ReasonCode DepartureSearch::reason_without(const DepartureSet& departed) {
-  std::vector<model::HoldingPtr> left = staying_pods_;
+  std::vector<model::HoldingPtr> remaining_pods = staying_pods_;
   for (std::size_t i = 0; i < departed.size(); ++i) {
-    if (!departed[i]) left.push_back(movable_pods_[i].pod);
+    if (!departed[i]) remaining_pods.push_back(movable_pods_[i].pod);
   }
-  const model::NodeStatePtr state = cluster_.counted_with_holdings(node_, std::move(left));
+  const model::NodeStatePtr state =
+      cluster_.counted_with_holdings(node_, std::move(remaining_pods));
   if (nominations_ != nullptr) {
     const std::int64_t before = query_.memo.work();
     const plan::NodeChoice choice =
@@ -106,25 +107,26 @@ bool DepartureSearch::host_fits(const DepartureSet& departed) const {
 }
 
 bool DepartureSearch::fits(const DepartureSet& departed) {
-  const auto [found, is_new] = fits_without_.try_emplace(departed, false);
+  const auto [cached_fit, is_new] = fits_without_.try_emplace(departed, false);
   if (is_new)
-    found->second = host_fits(departed) && reason_without(departed) == model::ReasonCode::kNone;
-  return found->second;
+    cached_fit->second =
+        host_fits(departed) && reason_without(departed) == model::ReasonCode::kNone;
+  return cached_fit->second;
 }
 
 /// Whether the request fits after all movable pods on `gpus` have left. If it does not, the
 /// departure of only some of these pods is not sufficient either.
 bool DepartureSearch::fits_without_all_on(const Gpus& gpus) {
   DepartureSet departed(movable_pods_.size());
-  for (std::size_t i = 0; i < departed.size(); ++i) departed[i] = intersect(gpus_[i], gpus);
+  for (std::size_t i = 0; i < departed.size(); ++i) departed[i] = share_a_gpu(gpus_[i], gpus);
   return fits(departed);
 }
 
-/// Whether `set`, which contains `mover`, lacks the identical pod that precedes `mover`. Such a set
-/// is skipped, because an equivalent set has that pod in place of `mover`.
-bool DepartureSearch::is_redundant_twin(std::size_t mover, const DepartureSet& set) const {
+/// Whether `departing`, which contains `mover`, lacks the identical pod that precedes `mover`. Such
+/// a set is skipped, because an equivalent set has that pod in place of `mover`.
+bool DepartureSearch::is_redundant_twin(std::size_t mover, const DepartureSet& departing) const {
   const std::optional<std::size_t> twin = earlier_twin_[mover];
-  return twin && !set[*twin];
+  return twin && !departing[*twin];
 }
 
 /// A cheap check of whether the departure of `pods` pods can be sufficient. These pods free at most
@@ -134,11 +136,11 @@ bool DepartureSearch::could_suffice(std::int64_t pods) {
   if (request.containers.size() > 1 || request.is_kubelet_assigned()) return true;
   std::size_t widest = 0;
   for (const Gpus& gpus : gpus_) widest = std::max(widest, gpus.size());
-  model::GpuRequest others = request;
-  std::int64_t& count = others.containers.front().count;
+  model::GpuRequest smaller_request = request;
+  std::int64_t& count = smaller_request.containers.front().count;
   count -= pods * static_cast<std::int64_t>(widest);
   if (count <= 0) return true;
-  fit::FitMemo memo(others);
+  fit::FitMemo memo(smaller_request);
   model::PlacementList options;
   fit::Tenant tenant = query_.tenant;
   tenant.cap_remaining = fit::kNoCap;
@@ -146,9 +148,9 @@ bool DepartureSearch::could_suffice(std::int64_t pods) {
 }
 
 std::vector<DepartureSet> DepartureSearch::singles() {
-  std::vector<DepartureSet> found;
+  std::vector<DepartureSet> sufficient_sets;
   sufficient_alone_.assign(movable_pods_.size(), false);
-  if (!could_suffice(1)) return found;
+  if (!could_suffice(1)) return sufficient_sets;
   for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
     if (const std::optional<std::size_t> twin = earlier_twin_[i]) {
       sufficient_alone_[i] = sufficient_alone_[*twin];
@@ -158,26 +160,26 @@ std::vector<DepartureSet> DepartureSearch::singles() {
     departed[i] = true;
     if (!fits_without_all_on(gpus_[i]) || !fits(departed)) continue;
     sufficient_alone_[i] = true;
-    found.push_back(std::move(departed));
+    sufficient_sets.push_back(std::move(departed));
   }
-  return found;
+  return sufficient_sets;
 }
 
 std::vector<DepartureSet> DepartureSearch::pairs() {
-  std::vector<DepartureSet> found;
-  if (movable_pods_.size() > base::kMaxPodsForPairs || !could_suffice(2)) return found;
+  std::vector<DepartureSet> sufficient_sets;
+  if (movable_pods_.size() > base::kMaxPodsForPairs || !could_suffice(2)) return sufficient_sets;
   for (std::size_t i = 0; i < movable_pods_.size(); ++i) {
     for (std::size_t j = i + 1; j < movable_pods_.size(); ++j) {
       if (sufficient_alone_[i] || sufficient_alone_[j]) continue;
       DepartureSet departed(movable_pods_.size());
       departed[i] = departed[j] = true;
       if (is_redundant_twin(i, departed) || is_redundant_twin(j, departed)) continue;
-      if (fits_without_all_on(united(gpus_[i], gpus_[j])) && fits(departed)) {
-        found.push_back(std::move(departed));
+      if (fits_without_all_on(united_gpus(gpus_[i], gpus_[j])) && fits(departed)) {
+        sufficient_sets.push_back(std::move(departed));
       }
     }
   }
-  return found;
+  return sufficient_sets;
 }
 
 /// The GPUs that hold movable pods, each as a group of its own. They are sorted by the number of
@@ -192,55 +194,56 @@ std::vector<DepartureSearch::Gpus> DepartureSearch::gpus_by_crowding() const {
       crowds[gpu].second -= movable_pods_[i].held_milli;
     }
   }
-  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::size_t>> sorted;
-  sorted.reserve(crowds.size());
-  for (const auto& [gpu, crowd] : crowds) sorted.emplace_back(crowd, gpu);
-  std::ranges::sort(sorted);
-  std::vector<Gpus> groups;
-  groups.reserve(sorted.size());
-  for (const auto& [crowd, gpu] : sorted) groups.push_back({gpu});
-  return groups;
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::size_t>> crowded_gpus;
+  crowded_gpus.reserve(crowds.size());
+  for (const auto& [gpu, crowd] : crowds) crowded_gpus.emplace_back(crowd, gpu);
+  std::ranges::sort(crowded_gpus);
+  std::vector<Gpus> gpu_groups;
+  gpu_groups.reserve(crowded_gpus.size());
+  for (const auto& [crowd, gpu] : crowded_gpus) gpu_groups.push_back({gpu});
+  return gpu_groups;
 }
 
 /// Returns `departed` without the pods that need not leave. First tries to keep all pods of a group
 /// of GPUs at once, then single pods.
-DepartureSet DepartureSearch::after_reprieve(DepartureSet departed, const std::vector<Gpus>& groups,
+DepartureSet DepartureSearch::after_reprieve(DepartureSet departed,
+                                             const std::vector<Gpus>& gpu_groups,
                                              bool large_first) {
-  const auto keep = [&](DepartureSet kept) {
-    if (fits(kept)) departed = std::move(kept);
+  const auto keep = [&](DepartureSet reprieved) {
+    if (fits(reprieved)) departed = std::move(reprieved);
   };
-  for (const Gpus& gpus : groups) {
-    DepartureSet kept = departed;
-    for (std::size_t i = 0; i < kept.size(); ++i)
-      kept[i] = departed[i] && !intersect(gpus_[i], gpus);
-    keep(std::move(kept));
+  for (const Gpus& gpus : gpu_groups) {
+    DepartureSet reprieved = departed;
+    for (std::size_t i = 0; i < reprieved.size(); ++i)
+      reprieved[i] = departed[i] && !share_a_gpu(gpus_[i], gpus);
+    keep(std::move(reprieved));
   }
   for (std::size_t n = 0; n < movable_pods_.size(); ++n) {
     const std::size_t i = large_first ? n : movable_pods_.size() - 1 - n;
     if (!departed[i]) continue;
-    DepartureSet kept = departed;
-    kept[i] = false;
-    keep(std::move(kept));
+    DepartureSet reprieved = departed;
+    reprieved[i] = false;
+    keep(std::move(reprieved));
   }
   return departed;
 }
 
 std::vector<DepartureSet> DepartureSearch::larger_sets(const DepartureSet& preferred) {
-  std::vector<DepartureSet> found;
-  const DepartureSet departed = fits(preferred) ? preferred : all();
-  if (!fits(departed)) return found;
+  std::vector<DepartureSet> sufficient_sets;
+  const DepartureSet departed = fits(preferred) ? preferred : all_movable();
+  if (!fits(departed)) return sufficient_sets;
   const std::vector<Gpus> crowded_first = gpus_by_crowding();
   for (std::size_t last = 0; last < crowded_first.size(); ++last) {
     std::vector<Gpus> order = crowded_first;
     std::rotate(order.begin() + static_cast<std::ptrdiff_t>(last),
                 order.begin() + static_cast<std::ptrdiff_t>(last) + 1, order.end());
     for (const bool large_first : {false, true})
-      found.push_back(after_reprieve(departed, order, large_first));
+      sufficient_sets.push_back(after_reprieve(departed, order, large_first));
   }
-  std::ranges::sort(found);
-  const auto twice = std::ranges::unique(found);
-  found.erase(twice.begin(), twice.end());
-  return found;
+  std::ranges::sort(sufficient_sets);
+  const auto twice = std::ranges::unique(sufficient_sets);
+  sufficient_sets.erase(twice.begin(), twice.end());
+  return sufficient_sets;
 }
 
 }  // namespace snug::advice

@@ -25,7 +25,7 @@ class DepartureSearch {
 
   /// The movable pods of the node, in the order of the elements of a DepartureSet.
   [[nodiscard]] const std::vector<MovablePod>& movable_pods() const { return movable_pods_; }
-  [[nodiscard]] std::vector<MovablePod> pods_in(const DepartureSet& set) const;
+  [[nodiscard]] std::vector<MovablePod> pods_in(const DepartureSet& departing) const;
 
   /// Why the request does not fit even if all movable pods leave; kNone: it fits.
   [[nodiscard]] model::ReasonCode reason_without_all();
@@ -52,11 +52,13 @@ class DepartureSearch {
   [[nodiscard]] bool host_fits(const DepartureSet& departed) const;
   [[nodiscard]] model::ReasonCode reason_without(const DepartureSet& departed);
   [[nodiscard]] bool fits_without_all_on(const Gpus& gpus);
-  [[nodiscard]] bool is_redundant_twin(std::size_t mover, const DepartureSet& set) const;
-  [[nodiscard]] DepartureSet all() const { return DepartureSet(movable_pods_.size(), true); }
+  [[nodiscard]] bool is_redundant_twin(std::size_t mover, const DepartureSet& departing) const;
+  [[nodiscard]] DepartureSet all_movable() const {
+    return DepartureSet(movable_pods_.size(), true);
+  }
   [[nodiscard]] std::vector<Gpus> gpus_by_crowding() const;
-  [[nodiscard]] DepartureSet after_reprieve(DepartureSet departed, const std::vector<Gpus>& groups,
-                                            bool large_first);
+  [[nodiscard]] DepartureSet after_reprieve(DepartureSet departed,
+                                            const std::vector<Gpus>& gpu_groups, bool large_first);
 
   RepackCluster& cluster_;
   const model::NodeState& node_;

@@ -35,7 +35,9 @@ class RepackTrials {
   /// placements of the request, each with at most kMaxRepackSteps steps.
   [[nodiscard]] std::optional<RepackPlan> run(const RepackCandidate& candidate);
   /// Whether a pod of the class fits on some node without any move.
-  [[nodiscard]] bool has_node_for(std::size_t kind) { return !nodes_for(kind).empty(); }
+  [[nodiscard]] bool has_node_for(std::size_t class_number) {
+    return !nodes_for(class_number).empty();
+  }
 
  private:
   struct ClusterStates;
@@ -43,11 +45,11 @@ class RepackTrials {
 
   /// The kMaxRepackNodes fullest nodes on which a pod of this class fits without any move, the
   /// highest score first.
-  [[nodiscard]] const std::vector<Slot>& nodes_for(std::size_t pod_class);
-  [[nodiscard]] std::vector<model::HoldingPtr> request_placements(const RepackCandidate& candidate,
-                                                                  const ClusterAfterMoves& cleared);
+  [[nodiscard]] const std::vector<Slot>& nodes_for(std::size_t class_number);
+  [[nodiscard]] std::vector<model::HoldingPtr> request_placements(
+      const RepackCandidate& candidate, const ClusterAfterMoves& after_departures);
   [[nodiscard]] bool assign_nodes(Trial& trial, const ClusterAfterMoves& last);
-  [[nodiscard]] int capacity_for(std::size_t kind, model::NodeStatePtr state, int most);
+  [[nodiscard]] int capacity_for(std::size_t class_number, model::NodeStatePtr state, int max_pods);
   [[nodiscard]] bool place_remaining(Trial& trial, const ClusterStates& states);
   [[nodiscard]] bool place(Trial& trial, std::size_t mover, const ClusterStates& states);
   [[nodiscard]] bool place_on(Trial& trial, std::size_t mover, const ClusterStates& states,
@@ -55,8 +57,8 @@ class RepackTrials {
   [[nodiscard]] static model::NodeStatePtr with_distinct_gpus_on(const RepackCandidate& candidate,
                                                                  const model::NodeState& node,
                                                                  const model::Holding* request);
-  [[nodiscard]] bool accept(Trial& trial, const ClusterAfterMoves& now);
-  [[nodiscard]] bool closes_nothing_on(const ClusterAfterMoves& after, Slot slot) const;
+  [[nodiscard]] bool accept(Trial& trial, const ClusterAfterMoves& after_moves);
+  [[nodiscard]] bool closes_nothing_on(const ClusterAfterMoves& after_moves, Slot slot) const;
 
   RepackCluster& cluster_;
   fit::FitMemo& memo_;

@@ -51,12 +51,13 @@ class RepackSearch {
     if (auto placed = fit_now()) return {.fits_now = true, .reservation = std::move(placed)};
     find_targets();
     if (targets_.empty()) return {.explanation = explain_no_target()};
-    std::optional<RepackPlan> found = move_one();
-    if (!found) found = move_two();
-    if (!found) found = move_chain();
-    if (!found) found = move_many();
-    if (!found) return {.explanation = explain_no_plan()};
-    return {.reservation = std::move(found->reservation), .moves = std::move(found->moves)};
+    std::optional<RepackPlan> repack_plan = move_one();
+    if (!repack_plan) repack_plan = move_two();
+    if (!repack_plan) repack_plan = move_chain();
+    if (!repack_plan) repack_plan = move_many();
+    if (!repack_plan) return {.explanation = explain_no_plan()};
+    return {.reservation = std::move(repack_plan->reservation),
+            .moves = std::move(repack_plan->moves)};
   }
 
  private:
@@ -111,13 +112,13 @@ class RepackSearch {
         continue;
       }
       if (!within_budget(WorkShares::kFindTargets)) continue;
-      Target node{.slot = slot, .departures = DepartureSearch(cluster_, slot, query)};
-      const model::ReasonCode emptied = node.departures.reason_without_all();
+      Target target{.slot = slot, .departures = DepartureSearch(cluster_, slot, query)};
+      const model::ReasonCode emptied = target.departures.reason_without_all();
       const bool helped = emptied == model::ReasonCode::kNone &&
-                          !node.departures.movable_pods().empty() &&
-                          node.departures.host_fits_without_all();
+                          !target.departures.movable_pods().empty() &&
+                          target.departures.host_fits_without_all();
       if (helped) {
-        targets_.push_back(std::move(node));
+        targets_.push_back(std::move(target));
       } else {
         note_reason(emptied, slot);
       }
@@ -126,14 +127,14 @@ class RepackSearch {
 
   void note_reason(model::ReasonCode code, Slot slot) {
     if (code == model::ReasonCode::kNone) return;
-    const Nearest next{model::reason_row(code).distance, cluster_.rank(slot), code, slot};
-    if (!nearest_ || next < *nearest_) nearest_ = next;
+    const Nearest refusing_node{model::reason_row(code).distance, cluster_.rank(slot), code, slot};
+    if (!nearest_ || refusing_node < *nearest_) nearest_ = refusing_node;
   }
 
   [[nodiscard]] static std::int64_t milli_of(const std::vector<MovablePod>& movers) {
-    std::int64_t sum = 0;
-    for (const MovablePod& movable : movers) sum += movable.held_milli;
-    return sum;
+    std::int64_t milli_sum = 0;
+    for (const MovablePod& movable : movers) milli_sum += movable.held_milli;
+    return milli_sum;
   }
 
   /// Sorts the candidates by number of pods, then by milli-GPU, then by node name, and keeps the
@@ -141,15 +142,16 @@ class RepackSearch {
   void sort(Candidates& candidates) const {
     std::vector<std::tuple<std::size_t, std::int64_t, std::size_t, std::size_t>> keys;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const RepackCandidate& each = candidates[i];
-      keys.emplace_back(each.departing.size(), milli_of(each.departing), cluster_.rank(each.target),
-                        i);
+      const RepackCandidate& candidate = candidates[i];
+      keys.emplace_back(candidate.departing.size(), milli_of(candidate.departing),
+                        cluster_.rank(candidate.target), i);
     }
     std::ranges::sort(keys);
     if (keys.size() > base::kMaxRepackSets) keys.resize(base::kMaxRepackSets);
-    Candidates sorted;
-    for (const auto& key : keys) sorted.push_back(std::move(candidates[std::get<3>(key)]));
-    candidates = std::move(sorted);
+    Candidates sorted_candidates;
+    for (const auto& key : keys)
+      sorted_candidates.push_back(std::move(candidates[std::get<3>(key)]));
+    candidates = std::move(sorted_candidates);
   }
 
   [[nodiscard]] std::optional<RepackPlan> try_candidates(Candidates candidates,
@@ -161,33 +163,33 @@ class RepackSearch {
         budget_exhausted_ = true;
         break;
       }
-      if (auto found = trials_.run(candidate)) return found;
+      if (auto repack_plan = trials_.run(candidate)) return repack_plan;
     }
     return std::nullopt;
   }
 
-  static void add(const Target& node, const std::vector<DepartureSet>& sets,
-                  Candidates& candidates) {
-    for (const DepartureSet& set : sets)
-      candidates.push_back({node.slot, node.departures.pods_in(set)});
+  static void add_candidates(const Target& target, const std::vector<DepartureSet>& sets,
+                             Candidates& candidates) {
+    for (const DepartureSet& departing : sets)
+      candidates.push_back({target.slot, target.departures.pods_in(departing)});
   }
 
   std::optional<RepackPlan> move_one() {
     Candidates candidates;
-    for (Target& node : targets_) {
+    for (Target& target : targets_) {
       if (!within_budget(WorkShares::kFindSingles)) break;
-      node.sufficient_alone = node.departures.singles();
-      node.singles_found = true;
-      add(node, node.sufficient_alone, candidates);
+      target.sufficient_alone = target.departures.singles();
+      target.singles_found = true;
+      add_candidates(target, target.sufficient_alone, candidates);
     }
     return try_candidates(std::move(candidates), WorkShares::kOneTrial);
   }
 
   std::optional<RepackPlan> move_two() {
     Candidates candidates;
-    for (Target& node : targets_) {
-      if (!node.singles_found || !within_budget(WorkShares::kFindPairs)) break;
-      add(node, node.departures.pairs(), candidates);
+    for (Target& target : targets_) {
+      if (!target.singles_found || !within_budget(WorkShares::kFindPairs)) break;
+      add_candidates(target, target.departures.pairs(), candidates);
     }
     return try_candidates(std::move(candidates), WorkShares::kPairTrial);
   }
@@ -197,17 +199,18 @@ class RepackSearch {
   std::optional<RepackPlan> move_chain() {
     Candidates candidates;
     std::map<std::size_t, std::vector<MovablePod>> freeing_pods;  // pods_freeing_for() by pod class
-    for (const Target& node : targets_) {
-      for (const DepartureSet& set : node.sufficient_alone) {
+    for (const Target& target : targets_) {
+      for (const DepartureSet& departing : target.sufficient_alone) {
         if (!within_budget(WorkShares::kChain)) break;
-        const MovablePod first = node.departures.pods_in(set).front();
-        for (const MovablePod& other : node.departures.movable_pods()) {
-          if (other.pod != first.pod) candidates.push_back({node.slot, {first, other}});
+        const MovablePod first = target.departures.pods_in(departing).front();
+        for (const MovablePod& other : target.departures.movable_pods()) {
+          if (other.pod != first.pod) candidates.push_back({target.slot, {first, other}});
         }
-        const auto [known, is_new] = freeing_pods.try_emplace(first.pod_class);
-        if (is_new) known->second = pods_freeing_for(first.pod_class);
-        for (const MovablePod& maker : known->second) {
-          if (maker.from != node.slot) candidates.push_back({node.slot, {first, maker}});
+        const auto [class_pods, is_new] = freeing_pods.try_emplace(first.pod_class);
+        if (is_new) class_pods->second = pods_freeing_for(first.pod_class);
+        for (const MovablePod& freeing_pod : class_pods->second) {
+          if (freeing_pod.from != target.slot)
+            candidates.push_back({target.slot, {first, freeing_pod}});
         }
         if (candidates.size() > base::kMaxRepackSets) break;
       }
@@ -216,36 +219,37 @@ class RepackSearch {
   }
 
   /// The pods of the cluster whose departure alone makes a pod of the class fit on their node.
-  [[nodiscard]] std::vector<MovablePod> pods_freeing_for(std::size_t number) {
+  [[nodiscard]] std::vector<MovablePod> pods_freeing_for(std::size_t class_number) {
     std::vector<MovablePod> freeing_pods;
-    PodClass& kind = cluster_.pod_class(number);
-    const plan::IncomingPod incoming = cluster_.as_incoming(kind);
+    PodClass& mover_class = cluster_.pod_class(class_number);
+    const plan::IncomingPod incoming = cluster_.as_incoming(mover_class);
     const fit::Tenant tenant = cluster_.mover_tenant(incoming);
     model::PlacementList options;
     for (const Slot slot : cluster_.by_name()) {
       if (!within_budget(WorkShares::kChain)) break;
       if (cluster_.nominations(slot) != nullptr) continue;
       const model::NodeState& node = *cluster_.state(slot);
-      const model::ReasonCode now = cluster_.counted_fit(node, tenant, kind.fit_memo, options);
+      const model::ReasonCode now =
+          cluster_.counted_fit(node, tenant, mover_class.fit_memo, options);
       const bool by_gpus = now == model::ReasonCode::kNone;
-      const bool has_room = by_gpus && plan::node_resources_fit(node, kind.host);
+      const bool has_room = by_gpus && plan::node_resources_fit(node, mover_class.host);
       if (has_room || (!by_gpus && !model::reason_row(now).resolvable)) continue;
-      DepartureSearch departures(cluster_, slot, {incoming, tenant, kind.fit_memo});
-      for (const DepartureSet& set : departures.singles())
-        freeing_pods.push_back(departures.pods_in(set).front());
+      DepartureSearch departures(cluster_, slot, {incoming, tenant, mover_class.fit_memo});
+      for (const DepartureSet& departing : departures.singles())
+        freeing_pods.push_back(departures.pods_in(departing).front());
     }
     return freeing_pods;
   }
 
   std::optional<RepackPlan> move_many() {
     Candidates candidates;
-    for (Target& node : targets_) {
+    for (Target& target : targets_) {
       if (!within_budget(WorkShares::kFindLarger)) break;
       DepartureSet placeable;
-      for (const MovablePod& movable : node.departures.movable_pods()) {
+      for (const MovablePod& movable : target.departures.movable_pods()) {
         placeable.push_back(trials_.has_node_for(movable.pod_class));
       }
-      add(node, node.departures.larger_sets(placeable), candidates);
+      add_candidates(target, target.departures.larger_sets(placeable), candidates);
     }
     return try_candidates(std::move(candidates), WorkShares::kAll);
   }

@@ -31,30 +31,31 @@ namespace snug::app {
 namespace {
 
 /// Interval of the ticker. It is far shorter than the intervals of the work that the ticker does.
-constexpr std::chrono::milliseconds kTick{50};
+constexpr std::chrono::milliseconds kLedgerTick{50};
 /// Interval of LeaderElector::tick(), which does what is due, such as renewing the Lease.
 constexpr std::chrono::milliseconds kElectionTick{20};
 
-std::uint64_t random_number() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32) | random();
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+std::string environment_variable(const char* name) {
+  const char* variable = std::getenv(name);
+  return variable == nullptr ? "" : variable;
 }
 
 /// Returns this process's identity in the leader election: HOST_SUFFIX, as in client-go. The suffix
 /// is the pod's uid if it is known, so that a restarted container has the identity of the container
 /// that it replaces. Otherwise the suffix is made from `seed`.
 std::string identity(std::uint64_t seed) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  const std::string pod = environment("POD_UID");
-  std::array<char, 17> random{};
-  std::snprintf(random.data(), random.size(), "%016llx", static_cast<unsigned long long>(seed));
-  return std::string(host.data()) + "_" + (pod.empty() ? random.data() : pod);
+  std::array<char, 256> host_name{};
+  if (::gethostname(host_name.data(), host_name.size() - 1) != 0) host_name[0] = '\0';
+  const std::string pod_uid = environment_variable("POD_UID");
+  std::array<char, 17> random_suffix{};
+  std::snprintf(random_suffix.data(), random_suffix.size(), "%016llx",
+                static_cast<unsigned long long>(seed));
+  return std::string(host_name.data()) + "_" + (pod_uid.empty() ? random_suffix.data() : pod_uid);
 }
 
 }  // namespace
@@ -106,17 +107,19 @@ base::Result<void> Extender::open_policy() {
 }
 
 base::Result<void> Extender::open_memory() {
-  codec::Manifests all;
+  codec::Manifests manifests;
   for (const std::string& path : options_.cluster) {
-    const base::Result<std::string> text =
+    const base::Result<std::string> manifest_text =
         config::read_file(path, options_.limits.max_manifest_bytes);
-    if (!text) return std::unexpected(text.error());
-    base::Result<codec::Manifests> read = codec::read_manifests(*text, path, options_.limits);
-    if (!read) return std::unexpected(read.error());
-    const base::Result<void> added = codec::append(all, *std::move(read), path);
-    if (!added) return added;
+    if (!manifest_text) return std::unexpected(manifest_text.error());
+    base::Result<codec::Manifests> file_manifests =
+        codec::read_manifests(*manifest_text, path, options_.limits);
+    if (!file_manifests) return std::unexpected(file_manifests.error());
+    const base::Result<void> append_result =
+        codec::append(manifests, *std::move(file_manifests), path);
+    if (!append_result) return append_result;
   }
-  parts_->memory = std::make_unique<memory::MemoryApi>(std::move(all), options_.limits);
+  parts_->memory = std::make_unique<memory::MemoryApi>(std::move(manifests), options_.limits);
   return {};
 }
 
@@ -125,13 +128,14 @@ base::Result<void> Extender::open_kubernetes() {
       options_.kubeconfig.empty() ? kube::in_cluster(options_.limits)
                                   : kube::load_kubeconfig(options_.kubeconfig, options_.limits);
   if (!endpoint) return std::unexpected(endpoint.error());
-  const kube::KubeOptions kube{.api_timeout = options_.api_timeout,
-                               .own_namespace = environment("POD_NAMESPACE"),
-                               .own_pod = environment("POD_NAME"),
-                               .seed = random_number()};
-  const kube::KubeContext context{options_.limits, *parts_->metrics, parts_->log, parts_->clock};
-  parts_->kube_api = std::make_unique<kube::KubeApi>(*endpoint, kube, context);
-  parts_->kube_source = std::make_unique<kube::KubeSource>(*endpoint, kube, context);
+  const kube::KubeOptions kube_options{.api_timeout = options_.api_timeout,
+                                       .own_namespace = environment_variable("POD_NAMESPACE"),
+                                       .own_pod = environment_variable("POD_NAME"),
+                                       .seed = random_seed()};
+  const kube::KubeContext kube_context{options_.limits, *parts_->metrics, parts_->log,
+                                       parts_->clock};
+  parts_->kube_api = std::make_unique<kube::KubeApi>(*endpoint, kube_options, kube_context);
+  parts_->kube_source = std::make_unique<kube::KubeSource>(*endpoint, kube_options, kube_context);
   parts_->source_starts = parts_->clock.now();
   if (!options_.leader_elect) {
     // A previous process may have died during a bind. Wait until that bind can no longer be
@@ -139,39 +143,39 @@ base::Result<void> Extender::open_kubernetes() {
     parts_->source_starts += leader::unanswered_window(options_.api_timeout, options_.limits);
     return {};
   }
-  const auto open = [&](const leader::LeaseName& name) {
-    return std::make_unique<kube::KubeLease>(*endpoint, kube, context, name);
+  const auto open_lease = [&](const leader::LeaseName& lease_name) {
+    return std::make_unique<kube::KubeLease>(*endpoint, kube_options, kube_context, lease_name);
   };
-  parts_->lease = open(options_.lease);
+  parts_->lease = open_lease(options_.lease);
   if (!options_.scheduler_lease.name.empty()) {
-    parts_->scheduler_lease = open(options_.scheduler_lease);
+    parts_->scheduler_lease = open_lease(options_.scheduler_lease);
   }
   return {};
 }
 
 void Extender::open_election() {
   if (!parts_->lease) return;
-  const std::uint64_t seed = random_number();
+  const std::uint64_t seed = random_seed();
   identity_ = identity(seed);
-  const leader::ElectionSettings election =
+  const leader::ElectionSettings election_settings =
       leader::election_settings(identity_, options_.api_timeout, options_.limits);
-  const std::string pod = environment("POD_NAME");
-  const model::Notice about = pod.empty()
-                                  ? model::Notice{.name_space = options_.lease.name_space,
-                                                  .pod = options_.lease.name,
-                                                  .lease = true}
-                                  : model::Notice{.name_space = environment("POD_NAMESPACE"),
-                                                  .pod = pod,
-                                                  .uid = environment("POD_UID")};
+  const std::string own_pod = environment_variable("POD_NAME");
+  const model::Notice event_object =
+      own_pod.empty() ? model::Notice{.name_space = options_.lease.name_space,
+                                      .pod = options_.lease.name,
+                                      .lease = true}
+                      : model::Notice{.name_space = environment_variable("POD_NAMESPACE"),
+                                      .pod = own_pod,
+                                      .uid = environment_variable("POD_UID")};
   ServiceCore& core = *parts_->core;
   parts_->elector = std::make_unique<service::LeaderElector>(
       service::ElectorParts{*parts_->lease, parts_->scheduler_lease.get(), core.readiness,
                             core.fence, parts_->source(), parts_->api(), parts_->log,
                             parts_->clock},
       service::ElectorOptions{.lease_name = options_.lease.name_space + "/" + options_.lease.name,
-                              .election = election,
+                              .election = election_settings,
                               .retry = std::chrono::milliseconds(options_.limits.lease_retry_ms),
-                              .about = about,
+                              .about = event_object,
                               .seed = seed});
 }
 
@@ -186,17 +190,18 @@ void Extender::start_election() {
 }
 
 base::Result<void> Extender::start() {
-  if (const base::Result<void> opened = open_policy(); !opened) return opened;
-  const base::Result<void> opened = options_.cluster.empty() ? open_kubernetes() : open_memory();
-  if (!opened) return opened;
+  if (const base::Result<void> policy_opened = open_policy(); !policy_opened) return policy_opened;
+  const base::Result<void> api_opened =
+      options_.cluster.empty() ? open_kubernetes() : open_memory();
+  if (!api_opened) return api_opened;
   parts_->core = std::make_unique<ServiceCore>(
       CorePorts{*parts_->policy_store, parts_->api(), *parts_->metrics, parts_->log, parts_->clock,
                 parts_->memory.get()},
       options_);
   parts_->policy_file->attach_store(*parts_->policy_store,
                                     [this] { parts_->core->ledger.policy_changed(); });
-  const base::Result<void> serving = serve();
-  if (!serving) return serving;
+  const base::Result<void> ports_opened = serve();
+  if (!ports_opened) return ports_opened;
   open_election();
   start_source();
   start_election();
@@ -214,18 +219,21 @@ base::Result<void> Extender::start() {
                           "any client that can reach it can bind pods; set clientCA, tlsCert and "
                           "tlsKey, or listen on 127.0.0.1");
   }
-  parts_->ticker = std::make_unique<Ticker>("ledger", kTick, parts_->log, [this] { tick(); });
+  parts_->ticker = std::make_unique<Ticker>("ledger", kLedgerTick, parts_->log, [this] { tick(); });
   return {};
 }
 
 std::string Extender::election_log_line() const {
   if (!options_.leader_elect)
     return "leader election is off: no other Snug may run in this cluster";
-  const auto text = [](const leader::LeaseName& name) { return name.name_space + "/" + name.name; };
-  std::string line = "leader election by the Lease " + text(options_.lease) + " as " + identity_;
-  if (options_.scheduler_lease.name.empty()) return line;
-  return line + "; this Snug leads only if no scheduler on another host holds the Lease " +
-         text(options_.scheduler_lease);
+  const auto lease_text = [](const leader::LeaseName& lease_name) {
+    return lease_name.name_space + "/" + lease_name.name;
+  };
+  std::string election_line =
+      "leader election by the Lease " + lease_text(options_.lease) + " as " + identity_;
+  if (options_.scheduler_lease.name.empty()) return election_line;
+  return election_line + "; this Snug leads only if no scheduler on another host holds the Lease " +
+         lease_text(options_.scheduler_lease);
 }
 
 void Extender::start_source() {
@@ -236,10 +244,10 @@ void Extender::start_source() {
 
 void Extender::log_readiness() {
   const service::Readiness& readiness = parts_->core->readiness;
-  const bool ready = readiness.is_ready();
-  if (ready == parts_->logged_ready) return;
-  parts_->logged_ready = ready;
-  if (ready) {
+  const bool is_ready = readiness.is_ready();
+  if (is_ready == parts_->logged_ready) return;
+  parts_->logged_ready = is_ready;
+  if (is_ready) {
     parts_->log.write(service::LogLevel::kInfo, "ready: nodes and pods are listed");
   } else if (readiness.is_leader()) {
     parts_->log.write(service::LogLevel::kWarn, "not ready: " + readiness.why_not());
@@ -255,23 +263,23 @@ void Extender::tick() {
 
 base::Result<void> Extender::serve() {
   Parts& parts = *parts_;
-  const auto on_problem = [&parts](std::string_view what) {
-    parts.log.write(service::LogLevel::kWarn, what);
+  const auto on_problem = [&parts](std::string_view problem) {
+    parts.log.write(service::LogLevel::kWarn, problem);
   };
-  std::optional<http::TlsFiles> tls;
+  std::optional<http::TlsFiles> tls_files;
   if (!options_.tls_cert.empty()) {
-    tls = http::TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
+    tls_files = http::TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
   }
   parts.extender = std::make_unique<http::ExtenderServer>(
       extender_handlers(parts.core->service),
-      http::HttpOptions{options_.listen.host, options_.listen.port, tls, on_problem},
+      http::HttpOptions{options_.listen.host, options_.listen.port, tls_files, on_problem},
       options_.limits);
   parts.admin = std::make_unique<http::AdminServer>(
       admin_routes(*parts.core, *parts.metrics, parts.memory.get()),
       http::HttpOptions{options_.admin_listen.host, options_.admin_listen.port, std::nullopt,
                         on_problem},
       options_.limits);
-  if (base::Result<void> started = parts.extender->start(); !started) return started;
+  if (base::Result<void> port_started = parts.extender->start(); !port_started) return port_started;
   return parts.admin->start();
 }
 
@@ -285,18 +293,18 @@ void Extender::reload_policy() { parts_->policy_file->reload(); }
 
 void Extender::stop() {
   if (!parts_->core || std::exchange(parts_->stopped, true)) return;
-  const std::chrono::milliseconds drain(options_.limits.drain_ms);
+  const std::chrono::milliseconds drain_time(options_.limits.drain_ms);
   // Asks the election to release the Lease as soon as the last bind is answered, without waiting
   // for other requests.
   if (parts_->elector) parts_->elector->resign();
   if (parts_->extender) {
-    parts_->extender->drain(drain);
+    parts_->extender->drain(drain_time);
     parts_->extender->stop();
   }
   if (parts_->election_ticker) {
-    const std::chrono::milliseconds unanswered =
+    const std::chrono::milliseconds unanswered_window =
         leader::unanswered_window(options_.api_timeout, options_.limits);
-    parts_->elector->wait_resigned(std::max(drain, unanswered));
+    parts_->elector->wait_resigned(std::max(drain_time, unanswered_window));
   }
   if (parts_->admin) parts_->admin->stop();
   parts_->election_ticker.reset();

@@ -12,9 +12,10 @@
 namespace snug::app {
 namespace {
 
-base::Result<score::PolicyPtr> parse(std::string_view text, std::string_view source,
-                                     const base::Limits& limits) {
-  base::Result<score::Policy> policy = codec::read_policy(text, source, limits);
+base::Result<score::PolicyPtr> parse_policy(std::string_view policy_text,
+                                            std::string_view policy_source,
+                                            const base::Limits& limits) {
+  base::Result<score::Policy> policy = codec::read_policy(policy_text, policy_source, limits);
   if (!policy) return std::unexpected(policy.error());
   return std::make_shared<const score::Policy>(*std::move(policy));
 }
@@ -26,20 +27,21 @@ PolicyFile::PolicyFile(std::string path, const Context& context)
 
 base::Result<score::PolicyPtr> PolicyFile::open() {
   if (path_.empty())
-    return parse(codec::default_policy_yaml(), "the default policy", context_.limits);
+    return parse_policy(codec::default_policy_yaml(), "the default policy", context_.limits);
   const base::MutexLock lock(mutex_);
   stamp_ = stamp();
   from_pipe_ = !stamp_.regular;
   is_settled_ = false;
-  base::Result<std::string> text = config::read_file(path_, context_.limits.max_config_bytes);
-  if (!text) return std::unexpected(text.error());
-  last_seen_ = *std::move(text);
-  return parse(last_seen_, path_, context_.limits);
+  base::Result<std::string> policy_text =
+      config::read_file(path_, context_.limits.max_config_bytes);
+  if (!policy_text) return std::unexpected(policy_text.error());
+  last_text_or_error_ = *std::move(policy_text);
+  return parse_policy(last_text_or_error_, path_, context_.limits);
 }
 
-void PolicyFile::attach_store(service::PolicyStore& store, std::function<void()> on_change) {
+void PolicyFile::attach_store(service::PolicyStore& policy_store, std::function<void()> on_change) {
   const base::MutexLock lock(mutex_);
-  store_ = &store;
+  policy_store_ = &policy_store;
   on_change_ = std::move(on_change);
 }
 
@@ -64,17 +66,17 @@ void PolicyFile::reload() {
 }
 
 PolicyFile::Stamp PolicyFile::stamp() const {
-  struct stat found{};
-  if (::stat(path_.c_str(), &found) != 0) return {};
-  return {.device = found.st_dev,
-          .inode = found.st_ino,
-          .size = found.st_size,
-          .seconds = found.st_mtim.tv_sec,
-          .nanoseconds = found.st_mtim.tv_nsec,
-          .regular = S_ISREG(found.st_mode)};
+  struct stat file_status{};
+  if (::stat(path_.c_str(), &file_status) != 0) return {};
+  return {.device = file_status.st_dev,
+          .inode = file_status.st_ino,
+          .size = file_status.st_size,
+          .seconds = file_status.st_mtim.tv_sec,
+          .nanoseconds = file_status.st_mtim.tv_nsec,
+          .regular = S_ISREG(file_status.st_mode)};
 }
 
-base::Result<std::string> PolicyFile::read() const {
+base::Result<std::string> PolicyFile::read_policy_text() const {
   // A read from a pipe would block this thread, which may be the ticker, until a process writes to
   // it.
   if (!stamp_.regular && stamp_ != Stamp{}) {
@@ -85,39 +87,39 @@ base::Result<std::string> PolicyFile::read() const {
 }
 
 /// Reads the file if its attributes have changed since the last read, if the last read followed a
-/// change (see is_settled_), or if `asked` is kYes. Applies the text if it is new or `asked` is
+/// change (see is_settled_), or if `forced` is kYes. Applies the text if it is new or `forced` is
 /// kYes.
-void PolicyFile::reread(Forced asked) {
-  const Stamp now = stamp();
-  const bool changed = now != stamp_;
-  if (now.regular) from_pipe_ = false;
-  if (asked == Forced::kNo && (from_pipe_ || (!changed && is_settled_))) return;
-  stamp_ = now;
-  is_settled_ = !changed;
-  const base::Result<std::string> text = read();
-  const std::string& seen = text ? *text : text.error().message;
-  if (seen == last_seen_ && asked == Forced::kNo) return;
-  last_seen_ = seen;
-  apply(text);
+void PolicyFile::reread(Forced forced) {
+  const Stamp current_stamp = stamp();
+  const bool stamp_changed = current_stamp != stamp_;
+  if (current_stamp.regular) from_pipe_ = false;
+  if (forced == Forced::kNo && (from_pipe_ || (!stamp_changed && is_settled_))) return;
+  stamp_ = current_stamp;
+  is_settled_ = !stamp_changed;
+  const base::Result<std::string> policy_text = read_policy_text();
+  const std::string& text_or_error = policy_text ? *policy_text : policy_text.error().message;
+  if (text_or_error == last_text_or_error_ && forced == Forced::kNo) return;
+  last_text_or_error_ = text_or_error;
+  apply_policy(policy_text);
 }
 
-void PolicyFile::apply(const base::Result<std::string>& text) {
-  if (!text) return keep_last_good(text.error());
-  base::Result<score::PolicyPtr> policy = parse(*text, path_, context_.limits);
-  if (!policy) return keep_last_good(policy.error());
-  const std::string summary = codec::summary_of(**policy);
-  if (store_ != nullptr) store_->replace(*std::move(policy));
+void PolicyFile::apply_policy(const base::Result<std::string>& policy_text) {
+  if (!policy_text) return keep_last_policy(policy_text.error());
+  base::Result<score::PolicyPtr> policy = parse_policy(*policy_text, path_, context_.limits);
+  if (!policy) return keep_last_policy(policy.error());
+  const std::string policy_summary = codec::summary_of(**policy);
+  if (policy_store_ != nullptr) policy_store_->replace(*std::move(policy));
   context_.metrics.policy_reloaded(true);
   context_.log.write(service::LogLevel::kInfo,
-                     "the policy was reloaded from " + path_ + ": " + summary);
+                     "the policy was reloaded from " + path_ + ": " + policy_summary);
   if (on_change_) on_change_();
 }
 
-void PolicyFile::keep_last_good(const base::Error& error) {
+void PolicyFile::keep_last_policy(const base::Error& policy_error) {
   context_.metrics.policy_reloaded(false);
-  context_.log.write(
-      service::LogLevel::kError,
-      "the policy could not be reloaded; the last valid policy stays in force: " + error.message);
+  context_.log.write(service::LogLevel::kError,
+                     "the policy could not be reloaded; the last valid policy stays in force: " +
+                         policy_error.message);
 }
 
 }  // namespace snug::app

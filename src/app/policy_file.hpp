@@ -38,10 +38,10 @@ class PolicyFile {
   /// Reads and returns the first policy. An error is kInvalid or kTooLarge.
   [[nodiscard]] base::Result<score::PolicyPtr> open();
 
-  /// From this call on, each new policy replaces the one in `store`; then `on_change` is called,
-  /// unless it is empty. `on_change` must not call this object. Call attach_store() before poll()
-  /// and reload().
-  void attach_store(service::PolicyStore& store, std::function<void()> on_change);
+  /// From this call on, each new policy replaces the one in `policy_store`; then `on_change` is
+  /// called, unless it is empty. `on_change` must not call this object. Call attach_store() before
+  /// poll() and reload().
+  void attach_store(service::PolicyStore& policy_store, std::function<void()> on_change);
 
   /// Reloads the file if it has changed. Checks for a change at most once every policy_reread_ms.
   void poll();
@@ -63,15 +63,15 @@ class PolicyFile {
   enum class Forced : std::uint8_t { kNo, kYes };
 
   [[nodiscard]] Stamp stamp() const;
-  [[nodiscard]] base::Result<std::string> read() const SNUG_REQUIRES(mutex_);
-  void reread(Forced asked) SNUG_REQUIRES(mutex_);
-  void apply(const base::Result<std::string>& text) SNUG_REQUIRES(mutex_);
-  void keep_last_good(const base::Error& error);
+  [[nodiscard]] base::Result<std::string> read_policy_text() const SNUG_REQUIRES(mutex_);
+  void reread(Forced forced) SNUG_REQUIRES(mutex_);
+  void apply_policy(const base::Result<std::string>& policy_text) SNUG_REQUIRES(mutex_);
+  void keep_last_policy(const base::Error& policy_error);
 
   const std::string path_;
   const Context context_;
   base::Mutex mutex_;
-  service::PolicyStore* store_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  service::PolicyStore* policy_store_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::function<void()> on_change_ SNUG_GUARDED_BY(mutex_);
   base::TimePoint last_poll_ SNUG_GUARDED_BY(mutex_);
   /// True if the path did not name a regular file at the start (but a pipe, for example). poll()
@@ -85,7 +85,7 @@ class PolicyFile {
   /// unchanged. The next check therefore reads the file again.
   bool is_settled_ SNUG_GUARDED_BY(mutex_) = true;
   /// The result of the last read: the text, or the error message.
-  std::string last_seen_ SNUG_GUARDED_BY(mutex_);
+  std::string last_text_or_error_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::app

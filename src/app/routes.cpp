@@ -25,8 +25,9 @@ http::AdminReply show_metrics(ServiceCore& core, obs::PrometheusMetrics& metrics
   gauges.in_conflict = core.readiness.is_in_conflict();
   if (gauges.in_conflict) gauges.lease_holder = core.readiness.leader();
   for (const service::Resource resource : service::kResourceNames.values()) {
-    const auto age = core.readiness.age(resource).value_or(std::chrono::milliseconds(0));
-    gauges.streams.emplace(resource, obs::StreamGauges{age, core.readiness.version(resource)});
+    const auto stream_age = core.readiness.age(resource).value_or(std::chrono::milliseconds(0));
+    gauges.streams.emplace(resource,
+                           obs::StreamGauges{stream_age, core.readiness.version(resource)});
   }
   gauges.ledger = ledger::totals_of(core.ledger);
   gauges.pending_pods = static_cast<std::int64_t>(core.pending.size());
@@ -38,9 +39,9 @@ http::AdminReply show_readiness(const ServiceCore& core) {
   const service::Readiness& readiness = core.readiness;
   if (readiness.is_ready()) return {.body = "ok\n", .content_type = kPlainText};
   // A warm standby counts as ready: it answers no calls, but it could become the leader.
-  const bool warm = !readiness.is_leader() && readiness.is_warm_standby();
-  return {.status = warm ? 200 : 503,
-          .body = (warm ? "ok: " : "not ready: ") + readiness.why_not() + "\n",
+  const bool is_warm = !readiness.is_leader() && readiness.is_warm_standby();
+  return {.status = is_warm ? 200 : 503,
+          .body = (is_warm ? "ok: " : "not ready: ") + readiness.why_not() + "\n",
           .content_type = kPlainText};
 }
 
@@ -49,37 +50,37 @@ http::AdminReply delete_pod(memory::MemoryApi* memory, const http::AdminRequest&
     return {.status = 405,
             .body = R"({"Error":"pods can be deleted here in embedded mode (--cluster) only"})"};
   }
-  const base::Result<void> ended = memory->delete_pod(request.variables.find("namespace")->second,
-                                                      request.variables.find("name")->second);
-  if (ended) return {.body = "{}"};
+  const base::Result<void> deletion = memory->delete_pod(
+      request.variables.find("namespace")->second, request.variables.find("name")->second);
+  if (deletion) return {.body = "{}"};
   return {.status = 404, .body = R"({"Error":"there is no pod of this name"})"};
 }
 
-std::optional<std::string_view> parameter(const http::AdminRequest& request,
-                                          std::string_view name) {
-  const auto found = request.query.find(name);
-  if (found == request.query.end()) return std::nullopt;
-  return found->second;
+std::optional<std::string_view> query_parameter(const http::AdminRequest& request,
+                                                std::string_view key) {
+  const auto parameter = request.query.find(key);
+  if (parameter == request.query.end()) return std::nullopt;
+  return parameter->second;
 }
 
-http::AdminReply defrag(service::AdminService& admin, const http::AdminRequest& request) {
-  service::RepackQuery question;
+http::AdminReply show_defrag(service::AdminService& admin, const http::AdminRequest& request) {
+  service::RepackQuery repack_query;
   for (const auto& [key, value] : request.query) {
     if (key == "namespace") {
-      question.name_space = value;
+      repack_query.name_space = value;
     } else if (key == "pod") {
-      question.pod = value;
+      repack_query.pod = value;
     } else {
-      question.request.emplace(key, value);
+      repack_query.request.emplace(key, value);
     }
   }
-  return to_admin_reply(admin.defrag(question));
+  return to_admin_reply(admin.defrag(repack_query));
 }
 
-std::vector<std::string> names_of(std::span<const codec::RepackQueryKey> keys) {
-  std::vector<std::string> names;
-  for (const codec::RepackQueryKey& key : keys) names.emplace_back(key.name);
-  return names;
+std::vector<std::string> names_of_keys(std::span<const codec::RepackQueryKey> keys) {
+  std::vector<std::string> key_names;
+  for (const codec::RepackQueryKey& key : keys) key_names.emplace_back(key.name);
+  return key_names;
 }
 
 }  // namespace
@@ -107,7 +108,7 @@ std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMet
        "/v1/nodes",
        "all GPUs and the pods that hold them (?name=NODE: only those of one node)",
        [&core](const http::AdminRequest& request) {
-         return to_admin_reply(core.admin.nodes(parameter(request, "name")));
+         return to_admin_reply(core.admin.nodes(query_parameter(request, "name")));
        },
        {"name"}},
       {"GET", "/v1/pods", "all GPU pods, each with its state and its reservation",
@@ -115,8 +116,8 @@ std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMet
       {"GET", "/v1/defrag",
        "which few pods to move so that a waiting pod (?namespace=N&pod=P) or a request "
        "(?gpu-memory=4G…) fits",
-       [&core](const http::AdminRequest& request) { return defrag(core.admin, request); },
-       names_of(codec::repack_keys())},
+       [&core](const http::AdminRequest& request) { return show_defrag(core.admin, request); },
+       names_of_keys(codec::repack_keys())},
       {"DELETE", "/v1/pods/{namespace}/{name}", "deletes a pod (only in embedded mode)",
        [memory](const http::AdminRequest& request) { return delete_pod(memory, request); }},
   };

@@ -8,26 +8,27 @@
 namespace snug::app {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 15;  // maximum length of a thread's name on Linux
+constexpr std::size_t kMaxThreadNameBytes = 15;  // maximum length of a thread's name on Linux
 
 }  // namespace
 
-Ticker::Ticker(std::string name, std::chrono::milliseconds every, service::Log& log,
-               std::function<void()> what)
+Ticker::Ticker(std::string name, std::chrono::milliseconds interval, service::Log& log,
+               std::function<void()> tick_function)
     : name_(std::move(name)),
-      interval_(every),
+      interval_(interval),
       log_(log),
-      function_(std::move(what)),
+      tick_function_(std::move(tick_function)),
       thread_([this] { run(); }) {
-  pthread_setname_np(thread_.native_handle(), ("snug-" + name_).substr(0, kMaxNameBytes).c_str());
+  pthread_setname_np(thread_.native_handle(),
+                     ("snug-" + name_).substr(0, kMaxThreadNameBytes).c_str());
 }
 
 Ticker::~Ticker() { stop(); }
 
 void Ticker::run() {
   base::MutexLock lock(mutex_);
-  const auto stopping = [this]() SNUG_REQUIRES(mutex_) { return stopping_; };
-  while (!wake_.wait_for(mutex_, interval_, stopping)) {
+  const auto is_stopping = [this]() SNUG_REQUIRES(mutex_) { return stopping_; };
+  while (!stopping_changed_.wait_for(mutex_, interval_, is_stopping)) {
     lock.unlock();
     tick();
     lock.lock();
@@ -35,15 +36,15 @@ void Ticker::run() {
 }
 
 void Ticker::tick() {
-  std::string problem;
+  std::string exception_text;
   try {
-    return function_();
-  } catch (const std::exception& thrown) {
-    problem = thrown.what();
+    return tick_function_();
+  } catch (const std::exception& exception) {
+    exception_text = exception.what();
   } catch (...) {
-    problem = "an unknown exception";
+    exception_text = "an unknown exception";
   }
-  log_.write(service::LogLevel::kError, "a tick of the " + name_ + " failed: " + problem);
+  log_.write(service::LogLevel::kError, "a tick of the " + name_ + " failed: " + exception_text);
 }
 
 void Ticker::stop() {
@@ -51,7 +52,7 @@ void Ticker::stop() {
     const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  stopping_changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 

@@ -14,10 +14,11 @@ namespace snug::app {
 
 class Ticker {
  public:
-  /// Starts the thread. In a loop, the thread waits for the time `every` and then calls `what`.
-  /// `name` appears in the thread's name and in log messages. `log` must outlive the Ticker.
-  Ticker(std::string name, std::chrono::milliseconds every, service::Log& log,
-         std::function<void()> what);
+  /// Starts the thread. In a loop, the thread waits for the time `interval` and then calls
+  /// `tick_function`. `name` appears in the thread's name and in log messages. `log` must outlive
+  /// the Ticker.
+  Ticker(std::string name, std::chrono::milliseconds interval, service::Log& log,
+         std::function<void()> tick_function);
   ~Ticker();
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
@@ -32,9 +33,9 @@ class Ticker {
   const std::string name_;
   const std::chrono::milliseconds interval_;
   service::Log& log_;
-  const std::function<void()> function_;
+  const std::function<void()> tick_function_;
   base::Mutex mutex_;
-  base::Condition wake_;
+  base::Condition stopping_changed_;
   bool stopping_ SNUG_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -5,7 +5,7 @@
 namespace snug::base {
 namespace {
 
-constexpr auto kRows = std::to_array<LimitRow>({
+constexpr auto kLimitRows = std::to_array<LimitRow>({
 #define SNUG_LIMIT_ROW(name, key, default_value, smallest, largest, meaning) \
   {key, &Limits::name, default_value, smallest, largest, meaning},
     SNUG_LIMITS(SNUG_LIMIT_ROW)
@@ -14,6 +14,6 @@ constexpr auto kRows = std::to_array<LimitRow>({
 
 }  // namespace
 
-std::span<const LimitRow> limit_rows() { return kRows; }
+std::span<const LimitRow> limit_rows() { return kLimitRows; }
 
 }  // namespace snug::base

@@ -7,7 +7,7 @@
 namespace snug::base {
 namespace {
 
-constexpr std::size_t kShown = 63;
+constexpr std::size_t kExcerptBytes = 63;
 
 bool is_forbidden_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -26,22 +26,22 @@ int base64_digit(char c) {
 }  // namespace
 
 std::string printable_excerpt(std::string_view text) {
-  std::string shown{text.substr(0, kShown)};
-  std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return shown;
+  std::string excerpt{text.substr(0, kExcerptBytes)};
+  std::ranges::replace_if(excerpt, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return excerpt;
 }
 
 std::string in_quotes(std::string_view text) {
-  return '"' + printable_excerpt(text) + (text.size() > kShown ? "...\"" : "\"");
+  return '"' + printable_excerpt(text) + (text.size() > kExcerptBytes ? "...\"" : "\"");
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::int64_t integer = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return integer;
 }
 
 std::size_t character_length(std::string_view text) {
@@ -80,21 +80,21 @@ std::string clip_text(std::string_view text, std::size_t max_bytes) {
   std::string out;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
-    const std::size_t taken = std::max<std::size_t>(length, 1);
-    if (out.size() + taken > max_bytes) break;
+    const std::size_t consumed_bytes = std::max<std::size_t>(length, 1);
+    if (out.size() + consumed_bytes > max_bytes) break;
     if (length == 0) {
       out += '?';
     } else {
       out += text.substr(0, length);
     }
-    text.remove_prefix(taken);
+    text.remove_prefix(consumed_bytes);
   }
   return out;
 }
 
 std::optional<std::string> decode_base64(std::string_view text) {
   std::string out;
-  std::array<int, 4> group{};
+  std::array<int, 4> digit_group{};
   std::size_t filled = 0;
   std::size_t padding = 0;
   for (const char c : text) {
@@ -103,10 +103,10 @@ std::optional<std::string> decode_base64(std::string_view text) {
     const int digit = pad ? 0 : base64_digit(c);
     if (digit < 0 || (padding > 0 && !pad) || (padding > 0 && filled == 0)) return std::nullopt;
     padding += pad ? 1 : 0;
-    group[filled++] = digit;
-    if (filled < group.size()) continue;
-    const auto bits = static_cast<std::uint32_t>((group[0] << 18) | (group[1] << 12) |
-                                                 (group[2] << 6) | group[3]);
+    digit_group[filled++] = digit;
+    if (filled < digit_group.size()) continue;
+    const auto bits = static_cast<std::uint32_t>((digit_group[0] << 18) | (digit_group[1] << 12) |
+                                                 (digit_group[2] << 6) | digit_group[3]);
     for (std::size_t i = 0; i < 3 - padding; ++i) {
       out += static_cast<char>((bits >> (16U - 8U * i)) & 255U);
     }

@@ -13,12 +13,12 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 using Devices = std::vector<model::ReservedDevice>;
 
-std::string dump(const OrderedJson& json) {
+std::string reply_text(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-OrderedJson text_or_null(const std::string& text) {
-  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+OrderedJson reason_or_null(const std::string& closed_reason) {
+  return closed_reason.empty() ? OrderedJson(nullptr) : OrderedJson(closed_reason);
 }
 
 /// Returns why the node is closed; empty if it is open.
@@ -41,7 +41,7 @@ std::string closed_text(const model::NodeState& node) {
              : "";
 }
 
-OrderedJson holder(const model::Holding& holding, const model::ReservedContainer& container) {
+OrderedJson holder_json(const model::Holding& holding, const model::ReservedContainer& container) {
   return {{"namespace", holding.name_space},
           {"pod", holding.pod},
           {"uid", holding.uid},
@@ -55,163 +55,175 @@ struct HeldSlice {
 
 /// The holders of a node's devices, in JSON. Both vectors have an element for each GPU.
 struct HoldersByGpu {
-  std::vector<OrderedJson> holders;  // each is a JSON array
-  std::vector<std::vector<HeldSlice>> slices;
-  OrderedJson kubelet = OrderedJson::array();  // holders of units that the kubelet assigns
+  std::vector<OrderedJson> device_holders;  // each is a JSON array
+  std::vector<std::vector<HeldSlice>> held_slices;
+  OrderedJson kubelet_holders = OrderedJson::array();  // holders of units that the kubelet assigns
 };
 
 HoldersByGpu collect_holders(const model::NodeState& node) {
-  HoldersByGpu held{std::vector<OrderedJson>(node.gpus.size(), OrderedJson::array()),
-                    std::vector<std::vector<HeldSlice>>(node.gpus.size()), OrderedJson::array()};
+  HoldersByGpu node_holders{std::vector<OrderedJson>(node.gpus.size(), OrderedJson::array()),
+                            std::vector<std::vector<HeldSlice>>(node.gpus.size()),
+                            OrderedJson::array()};
   for (const model::HoldingPtr& holding : node.holdings) {
     for (const model::ReservedContainer& container : holding->reservation.containers) {
-      if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
-        OrderedJson& row = held.kubelet.emplace_back(holder(*holding, container));
-        row["resource"] = units->resource;
-        row["count"] = units->count;
+      if (const auto* kubelet_units = std::get_if<model::KubeletUnits>(&container.assigned)) {
+        OrderedJson& unit_holder =
+            node_holders.kubelet_holders.emplace_back(holder_json(*holding, container));
+        unit_holder["resource"] = kubelet_units->resource;
+        unit_holder["count"] = kubelet_units->count;
         continue;
       }
       for (const model::ReservedDevice& device : std::get<Devices>(container.assigned)) {
-        const std::optional<std::size_t> gpu = node.find_gpu(device);
-        if (!gpu) continue;
-        if (device.slice) held.slices[*gpu].push_back({*device.slice, holder(*holding, container)});
-        OrderedJson& row = held.holders[*gpu].emplace_back(holder(*holding, container));
-        row["memoryMiB"] = device.memory.value;
-        row["computeMilli"] = device.compute.value;
+        const std::optional<std::size_t> gpu_position = node.find_gpu(device);
+        if (!gpu_position) continue;
+        if (device.slice) {
+          node_holders.held_slices[*gpu_position].push_back(
+              {*device.slice, holder_json(*holding, container)});
+        }
+        OrderedJson& gpu_holder = node_holders.device_holders[*gpu_position].emplace_back(
+            holder_json(*holding, container));
+        gpu_holder["memoryMiB"] = device.memory.value;
+        gpu_holder["computeMilli"] = device.compute.value;
       }
     }
   }
-  return held;
+  return node_holders;
 }
 
 OrderedJson slice_json(const model::Slice& slice) {
-  OrderedJson json{{"profile", slice.profile}, {"start", slice.start}, {"size", slice.size}};
-  if (!slice.uuid.empty()) json["uuid"] = slice.uuid;
-  return json;
+  OrderedJson slice_row{{"profile", slice.profile}, {"start", slice.start}, {"size", slice.size}};
+  if (!slice.uuid.empty()) slice_row["uuid"] = slice.uuid;
+  return slice_row;
 }
 
 /// Returns the slices of the GPU and their holders. Null if the GPU is not in MIG mode or its MIG
 /// table is unknown.
-OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held) {
+OrderedJson slices_json(const model::GpuInfo& gpu, const std::vector<HeldSlice>& held_slices) {
   if (!gpu.mig_enabled || !gpu.mig_table) return nullptr;
   // Start and size do not identify a slice, because several profiles can have the same size. Two
   // spellings of a profile's name count as the same profile.
-  const auto same = [&](const model::Slice& a, const model::Slice& b) {
+  const auto is_same_slice = [&](const model::Slice& a, const model::Slice& b) {
     const bool same_profile =
         a.profile == b.profile ||
         (gpu.mig_table->find_profile(a.profile).has_value() &&
          gpu.mig_table->find_profile(a.profile) == gpu.mig_table->find_profile(b.profile));
     return a.start == b.start && a.size == b.size && same_profile;
   };
-  std::vector<model::Slice> slices = gpu.mig_instances;
-  OrderedJson instances = OrderedJson::array();
-  for (const model::Slice& slice : slices) instances.push_back(slice_json(slice));
-  for (const HeldSlice& taken : held) {
+  std::vector<model::Slice> listed_slices = gpu.mig_instances;
+  OrderedJson slice_rows = OrderedJson::array();
+  for (const model::Slice& slice : listed_slices) slice_rows.push_back(slice_json(slice));
+  for (const HeldSlice& held_slice : held_slices) {
     // Several containers of a pod can hold the same slice. The row of the slice then shows the last
     // of them.
-    std::size_t at = 0;
-    const auto others = [&] {
-      const auto holder = instances[at].find("holder");
-      return holder != instances[at].end() && (*holder)["uid"] != taken.holder["uid"];
+    std::size_t row = 0;
+    const auto has_other_holder = [&] {
+      const auto slice_holder = slice_rows[row].find("holder");
+      return slice_holder != slice_rows[row].end() &&
+             (*slice_holder)["uid"] != held_slice.holder["uid"];
     };
-    while (at < slices.size() && (!same(slices[at], taken.slice) || others())) ++at;
-    if (at == slices.size()) {
-      slices.push_back(taken.slice);
-      instances.push_back(slice_json(taken.slice));
+    while (row < listed_slices.size() &&
+           (!is_same_slice(listed_slices[row], held_slice.slice) || has_other_holder())) {
+      ++row;
     }
-    instances[at]["holder"] = taken.holder;
+    if (row == listed_slices.size()) {
+      listed_slices.push_back(held_slice.slice);
+      slice_rows.push_back(slice_json(held_slice.slice));
+    }
+    slice_rows[row]["holder"] = held_slice.holder;
   }
-  return {{"axis", gpu.mig_table->memory_slices}, {"instances", std::move(instances)}};
+  return {{"axis", gpu.mig_table->memory_slices}, {"instances", std::move(slice_rows)}};
 }
 
 /// Returns why the GPU is closed; empty if it is open. If the GPU is closed because its MIG table
 /// is unknown, and its model is that of a MIG card, the text also gives the memory of the card and
 /// of the GPU.
 std::string closed_text(const model::GpuState& gpu) {
-  std::string text(model::to_string(gpu.closure));
-  if (gpu.closure != model::GpuClosure::kNoMigTable) return text;
-  std::string named;
+  std::string closure_text(model::to_string(gpu.closure));
+  if (gpu.closure != model::GpuClosure::kNoMigTable) return closure_text;
+  std::string card_sizes;
   for (const mig::MigCard* card : mig::mig_cards_named(gpu.info->model)) {
-    named += (named.empty() ? "" : " or ") + card->name + " with " +
-             std::to_string(card->memory.value) + " MiB";
+    card_sizes += (card_sizes.empty() ? "" : " or ") + card->name + " with " +
+                  std::to_string(card->memory.value) + " MiB";
   }
-  if (named.empty()) return text;
-  return text + ": the model means " + named + ", but memoryMiB is " +
+  if (card_sizes.empty()) return closure_text;
+  return closure_text + ": the model means " + card_sizes + ", but memoryMiB is " +
          std::to_string(gpu.info->memory.value);
 }
 
 OrderedJson node_json(const model::NodeState& node) {
-  HoldersByGpu held = collect_holders(node);
-  OrderedJson json{{"name", node.name()},
-                   {"pool", model::to_string(node.inventory->pool)},
-                   {"closed", text_or_null(closed_text(node))},
-                   {"gpus", OrderedJson::array()}};
+  HoldersByGpu node_holders = collect_holders(node);
+  OrderedJson node_row{{"name", node.name()},
+                       {"pool", model::to_string(node.inventory->pool)},
+                       {"closed", reason_or_null(closed_text(node))},
+                       {"gpus", OrderedJson::array()}};
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const model::GpuState& gpu = node.gpus[i];
-    OrderedJson& row = json["gpus"].emplace_back();
-    row["index"] = gpu.info->index;
-    row["uuid"] = gpu.info->uuid;
-    row["model"] = gpu.info->model;
-    row["memoryMiB"] = gpu.memory.value;
-    row["healthy"] = gpu.info->healthy;
-    row["closed"] = text_or_null(closed_text(gpu));
-    row["mode"] = model::to_string(gpu.mode);
-    row["usedMemoryMiB"] = gpu.used_memory.value;
-    row["usedComputeMilli"] = gpu.used_compute.value;
-    row["holders"] = std::move(held.holders[i]);
-    OrderedJson slices = slices_json(*gpu.info, held.slices[i]);
-    if (!slices.is_null()) row["slices"] = std::move(slices);
+    OrderedJson& gpu_row = node_row["gpus"].emplace_back();
+    gpu_row["index"] = gpu.info->index;
+    gpu_row["uuid"] = gpu.info->uuid;
+    gpu_row["model"] = gpu.info->model;
+    gpu_row["memoryMiB"] = gpu.memory.value;
+    gpu_row["healthy"] = gpu.info->healthy;
+    gpu_row["closed"] = reason_or_null(closed_text(gpu));
+    gpu_row["mode"] = model::to_string(gpu.mode);
+    gpu_row["usedMemoryMiB"] = gpu.used_memory.value;
+    gpu_row["usedComputeMilli"] = gpu.used_compute.value;
+    gpu_row["holders"] = std::move(node_holders.device_holders[i]);
+    OrderedJson slice_rows = slices_json(*gpu.info, node_holders.held_slices[i]);
+    if (!slice_rows.is_null()) gpu_row["slices"] = std::move(slice_rows);
   }
-  json["kubeletAssigned"] = std::move(held.kubelet);
-  return json;
+  node_row["kubeletAssigned"] = std::move(node_holders.kubelet_holders);
+  return node_row;
 }
 
 std::vector<const model::NodeState*> select_nodes(const model::Snapshot& snapshot,
-                                                  std::optional<std::string_view> only) {
-  std::vector<const model::NodeState*> nodes;
+                                                  std::optional<std::string_view> only_node) {
+  std::vector<const model::NodeState*> listed_nodes;
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     const model::NodeStatePtr& node = snapshot.nodes[slot];
-    if (node != nullptr && (!only || node->name() == *only)) nodes.push_back(node.get());
+    if (node != nullptr && (!only_node || node->name() == *only_node))
+      listed_nodes.push_back(node.get());
   }
-  std::ranges::sort(nodes, {},
+  std::ranges::sort(listed_nodes, {},
                     [](const model::NodeState* node) -> std::string_view { return node->name(); });
-  return nodes;
+  return listed_nodes;
 }
 
 }  // namespace
 
 std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
-                                       std::optional<std::string_view> only) {
-  const auto nodes = select_nodes(snapshot, only);
-  if (only && nodes.empty()) return std::nullopt;
+                                       std::optional<std::string_view> only_node) {
+  const auto listed_nodes = select_nodes(snapshot, only_node);
+  if (only_node && listed_nodes.empty()) return std::nullopt;
   // Writes node by node, so that the JSON tree of a large cluster is never in memory as a whole.
-  std::string text =
+  std::string reply =
       "{\"generation\":" + std::to_string(snapshot.generation.value) + ",\"nodes\":[";
-  for (const model::NodeState* node : nodes) {
-    if (node != nodes.front()) text += ',';
-    text += dump(node_json(*node));
+  for (const model::NodeState* node : listed_nodes) {
+    if (node != listed_nodes.front()) reply += ',';
+    reply += reply_text(node_json(*node));
   }
-  return text + "]}";
+  return reply + "]}";
 }
 
 std::string write_pods(base::Generation generation, std::span<const PodRow> rows) {
-  std::string text = "{\"generation\":" + std::to_string(generation.value) + ",\"pods\":[";
-  for (const PodRow& row : rows) {
-    OrderedJson json{{"namespace", row.name_space}, {"pod", row.pod}, {"uid", row.uid}};
-    if (!row.node.empty()) json["node"] = row.node;
-    json["state"] = row.state;
-    if (!row.reason.empty()) json["reason"] = row.reason;
-    json["request"] = row.request_text;
-    if (&row != rows.data()) text += ',';
-    text += dump(json);
-    if (row.holding != nullptr && !row.holding->reservation.containers.empty()) {
-      text.back() = ',';  // replaces the closing brace of the object
-      text += "\"reservation\":";
-      append_reservation(text, row.holding->reservation);
-      text += '}';
+  std::string reply = "{\"generation\":" + std::to_string(generation.value) + ",\"pods\":[";
+  for (const PodRow& pod_row : rows) {
+    OrderedJson pod_json{
+        {"namespace", pod_row.name_space}, {"pod", pod_row.pod}, {"uid", pod_row.uid}};
+    if (!pod_row.node.empty()) pod_json["node"] = pod_row.node;
+    pod_json["state"] = pod_row.state;
+    if (!pod_row.reason.empty()) pod_json["reason"] = pod_row.reason;
+    pod_json["request"] = pod_row.request_text;
+    if (&pod_row != rows.data()) reply += ',';
+    reply += reply_text(pod_json);
+    if (pod_row.holding != nullptr && !pod_row.holding->reservation.containers.empty()) {
+      reply.back() = ',';  // replaces the closing brace of the object
+      reply += "\"reservation\":";
+      append_reservation(reply, pod_row.holding->reservation);
+      reply += '}';
     }
   }
-  return text + "]}";
+  return reply + "]}";
 }
 
 }  // namespace snug::codec

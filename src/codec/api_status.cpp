@@ -12,37 +12,40 @@ namespace {
 
 constexpr std::size_t kMaxStatusMessage = 512;  // bytes, so that log lines stay readable
 
-std::string text_at(const nlohmann::json& object, const char* pointer) {
-  const nlohmann::json::json_pointer at(pointer);
-  return object.contains(at) && object.at(at).is_string() ? object.at(at).get<std::string>() : "";
+std::string status_field(const nlohmann::json& status, const char* field_pointer) {
+  const nlohmann::json::json_pointer field(field_pointer);
+  return status.contains(field) && status.at(field).is_string()
+             ? status.at(field).get<std::string>()
+             : "";
 }
 
 }  // namespace
 
 std::string status_message(std::string_view body) {
   const auto status = nlohmann::json::parse(body, nullptr, false);
-  const auto found = status.is_object() ? status.find("message") : status.end();
-  if (found != status.end() && found->is_string()) {
-    return base::clip_text(found->get_ref<const std::string&>(), kMaxStatusMessage);
+  const auto message_field = status.is_object() ? status.find("message") : status.end();
+  if (message_field != status.end() && message_field->is_string()) {
+    return base::clip_text(message_field->get_ref<const std::string&>(), kMaxStatusMessage);
   }
-  const std::string_view in_proto = proto_status_message(body);
-  std::string text = base::clip_text(in_proto.empty() ? body : in_proto, kMaxStatusMessage);
-  std::ranges::replace_if(text, [](char c) { return static_cast<std::uint8_t>(c) < 0x20; }, ' ');
-  return text.empty() ? "no message" : text;
+  const std::string_view proto_message = proto_status_message(body);
+  std::string message =
+      base::clip_text(proto_message.empty() ? body : proto_message, kMaxStatusMessage);
+  std::ranges::replace_if(message, [](char c) { return static_cast<std::uint8_t>(c) < 0x20; }, ' ');
+  return message.empty() ? "no message" : message;
 }
 
 std::optional<ApiStatus> read_status(std::string_view body) {
   const auto status = nlohmann::json::parse(body, nullptr, false);
   if (!status.is_object()) return std::nullopt;
-  if (text_at(status, "/kind") != "Status" || text_at(status, "/apiVersion") != "v1") {
+  if (status_field(status, "/kind") != "Status" || status_field(status, "/apiVersion") != "v1") {
     return std::nullopt;
   }
-  const auto code = status.find("code");
-  if (code == status.end() || !code->is_number_integer()) return std::nullopt;
-  return ApiStatus{.code = code->get<int>(),
-                   .reason = text_at(status, "/reason"),
-                   .kind = text_at(status, "/details/kind"),
-                   .name = text_at(status, "/details/name")};
+  const auto code_field = status.find("code");
+  if (code_field == status.end() || !code_field->is_number_integer()) return std::nullopt;
+  return ApiStatus{.code = code_field->get<int>(),
+                   .reason = status_field(status, "/reason"),
+                   .kind = status_field(status, "/details/kind"),
+                   .name = status_field(status, "/details/name")};
 }
 
 bool says_not_found(std::string_view body, std::string_view kind, std::string_view name) {

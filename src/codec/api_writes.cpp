@@ -19,58 +19,59 @@ constexpr std::size_t kMaxInstance = 128;
 constexpr std::size_t kMaxEventName = 253;
 constexpr std::size_t kEventSuffix = 17;  // a dot and 16 hexadecimal digits
 
-std::string dump_text(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string request_body(const nlohmann::json& body) {
+  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // Field numbers are those in Kubernetes' generated.proto files.
 
 std::string binding_metadata(const model::Binding& binding) {
-  std::string bytes;
-  protozero::pbf_writer writer{bytes};
-  writer.add_string(1, binding.pod);
-  writer.add_string(3, binding.name_space);
-  writer.add_string(5, binding.uid);
+  std::string metadata_bytes;
+  protozero::pbf_writer metadata{metadata_bytes};
+  metadata.add_string(1, binding.pod);
+  metadata.add_string(3, binding.name_space);
+  metadata.add_string(5, binding.uid);
   for (const auto& [key, value] : binding.annotations) {
-    protozero::pbf_writer entry{writer, 12};
-    entry.add_string(1, key);
-    entry.add_string(2, value);
+    protozero::pbf_writer annotation{metadata, 12};
+    annotation.add_string(1, key);
+    annotation.add_string(2, value);
   }
-  return bytes;
+  return metadata_bytes;
 }
 
 std::string binding_target(const model::Binding& binding) {
-  std::string bytes;
-  protozero::pbf_writer writer{bytes};
-  writer.add_string(1, "Node");
-  writer.add_string(3, binding.node);
-  writer.add_string(5, "v1");
-  return bytes;
+  std::string target_bytes;
+  protozero::pbf_writer target{target_bytes};
+  target.add_string(1, "Node");
+  target.add_string(3, binding.node);
+  target.add_string(5, "v1");
+  return target_bytes;
 }
 
-std::string event_name(const std::string& pod, std::uint64_t number) {
+std::string event_name(const std::string& pod, std::uint64_t event_number) {
   std::array<char, kEventSuffix + 1> suffix{};
-  std::snprintf(suffix.data(), suffix.size(), ".%016llx", static_cast<unsigned long long>(number));
-  std::string name = pod.substr(0, kMaxEventName - kEventSuffix);
-  while (name.ends_with('-') || name.ends_with('.')) name.pop_back();
-  return name + suffix.data();
+  std::snprintf(suffix.data(), suffix.size(), ".%016llx",
+                static_cast<unsigned long long>(event_number));
+  std::string clipped_pod = pod.substr(0, kMaxEventName - kEventSuffix);
+  while (clipped_pod.ends_with('-') || clipped_pod.ends_with('.')) clipped_pod.pop_back();
+  return clipped_pod + suffix.data();
 }
 
 }  // namespace
 
 std::string write_binding(const model::Binding& binding) {
-  std::string bytes{kEnvelopeMark};
-  protozero::pbf_writer unknown{bytes};
+  std::string binding_bytes{kEnvelopeMark};
+  protozero::pbf_writer envelope{binding_bytes};
   {
-    protozero::pbf_writer type{unknown, 1};
-    type.add_string(1, "v1");
-    type.add_string(2, "Binding");
+    protozero::pbf_writer object_type{envelope, 1};
+    object_type.add_string(1, "v1");
+    object_type.add_string(2, "Binding");
   }
-  protozero::pbf_writer object{unknown, 2};
-  object.add_message(1, binding_metadata(binding));
-  object.add_message(2, binding_target(binding));
-  object.commit();
-  return bytes;
+  protozero::pbf_writer binding_object{envelope, 2};
+  binding_object.add_message(1, binding_metadata(binding));
+  binding_object.add_message(2, binding_target(binding));
+  binding_object.commit();
+  return binding_bytes;
 }
 
 std::string write_event(const model::Notice& notice, const EventOrigin& origin) {
@@ -93,24 +94,25 @@ std::string write_event(const model::Notice& notice, const EventOrigin& origin) 
       {"note", base::clip_text(notice.note, kMaxNote)},
       {"type", "Warning"},
   };
-  return dump_text(event);
+  return request_body(event);
 }
 
 std::string write_annotation_patch(std::string_view key, std::string_view value) {
-  return dump_text({{"metadata", {{"annotations", {{std::string(key), value}}}}}});
+  return request_body({{"metadata", {{"annotations", {{std::string(key), value}}}}}});
 }
 
 std::string micro_time(std::chrono::system_clock::time_point time) {
   const auto micros =
       std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
   const std::time_t seconds = micros / 1'000'000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::array<char, 16> fraction{};
-  std::snprintf(fraction.data(), fraction.size(), ".%06dZ", static_cast<int>(micros % 1'000'000));
-  return std::string(text.data()) + fraction.data();
+  std::tm utc_time{};
+  ::gmtime_r(&seconds, &utc_time);
+  std::array<char, 32> whole_seconds{};
+  std::strftime(whole_seconds.data(), whole_seconds.size(), "%Y-%m-%dT%H:%M:%S", &utc_time);
+  std::array<char, 16> microsecond_suffix{};
+  std::snprintf(microsecond_suffix.data(), microsecond_suffix.size(), ".%06dZ",
+                static_cast<int>(micros % 1'000'000));
+  return std::string(whole_seconds.data()) + microsecond_suffix.data();
 }
 
 }  // namespace snug::codec

@@ -9,7 +9,7 @@ namespace snug::codec {
 namespace {
 
 /// The data of a filter reply.
-struct FilterParts {
+struct FilterReply {
   const ScheduleCall& call;
   std::span<const std::size_t> feasible;
   bool all_feasible = false;  // all nodes of the call are feasible; `feasible` is ignored
@@ -19,41 +19,41 @@ struct FilterParts {
 
 /// Returns the approximate size of the reply in bytes. The caller reserves this much memory, so
 /// that the reply is allocated only once.
-std::size_t reply_size(const FilterParts& parts) {
+std::size_t reply_size(const FilterReply& reply) {
   constexpr std::size_t kFrame = 256;
   constexpr std::size_t kQuotes = 6;
-  std::size_t size = kFrame;
-  const auto add_kept = [&](std::size_t position) {
-    size += kQuotes + (parts.call.has_node_objects ? parts.call.node_objects[position].size()
-                                                   : parts.call.node_names[position].size());
+  std::size_t reply_bytes = kFrame;
+  const auto add_feasible = [&](std::size_t position) {
+    reply_bytes += kQuotes + (reply.call.has_node_objects ? reply.call.node_objects[position].size()
+                                                          : reply.call.node_names[position].size());
   };
-  if (parts.all_feasible) {
-    for (std::size_t i = 0; i < parts.call.node_names.size(); ++i) add_kept(i);
+  if (reply.all_feasible) {
+    for (std::size_t i = 0; i < reply.call.node_names.size(); ++i) add_feasible(i);
   }
-  for (const std::size_t position : parts.feasible) add_kept(position);
-  for (const auto list : {parts.failed, parts.unresolvable}) {
-    for (const auto& [position, message] : list) {
-      size += kQuotes + parts.call.node_names[position].size() + message.size();
+  for (const std::size_t position : reply.feasible) add_feasible(position);
+  for (const auto failures : {reply.failed, reply.unresolvable}) {
+    for (const auto& [position, message] : failures) {
+      reply_bytes += kQuotes + reply.call.node_names[position].size() + message.size();
     }
   }
-  return size;
+  return reply_bytes;
 }
 
-void append_feasible(std::string& out, const FilterParts& parts) {
-  bool first = true;
-  const auto append = [&](std::size_t position) {
-    if (!first) out += ',';
-    first = false;
-    if (parts.call.has_node_objects) {
-      out += parts.call.node_objects[position];
+void append_feasible(std::string& out, const FilterReply& reply) {
+  bool first_node = true;
+  const auto append_node = [&](std::size_t position) {
+    if (!first_node) out += ',';
+    first_node = false;
+    if (reply.call.has_node_objects) {
+      out += reply.call.node_objects[position];
     } else {
-      append_json_string(out, parts.call.node_names[position]);
+      append_json_string(out, reply.call.node_names[position]);
     }
   };
-  if (parts.all_feasible) {
-    for (std::size_t i = 0; i < parts.call.node_names.size(); ++i) append(i);
+  if (reply.all_feasible) {
+    for (std::size_t i = 0; i < reply.call.node_names.size(); ++i) append_node(i);
   } else {
-    for (const std::size_t position : parts.feasible) append(position);
+    for (const std::size_t position : reply.feasible) append_node(position);
   }
 }
 
@@ -65,40 +65,40 @@ void append_failed(std::string& out, const ScheduleCall& call,
     out += "null";
     return;
   }
-  std::string_view last;
-  std::string escaped;
+  std::string_view last_message;
+  std::string escaped_message;
   char separator = '{';
   for (const auto& [position, message] : failed) {
     out += separator;
     separator = ',';
     append_json_string(out, call.node_names[position]);
     out += ':';
-    if (escaped.empty() || message != last) {
-      escaped.clear();
-      append_json_string(escaped, message);
-      last = message;
+    if (escaped_message.empty() || message != last_message) {
+      escaped_message.clear();
+      append_json_string(escaped_message, message);
+      last_message = message;
     }
-    out += escaped;
+    out += escaped_message;
   }
   out += '}';
 }
 
-std::string write_parts(const FilterParts& parts) {
+std::string write_filter_reply(const FilterReply& reply) {
   std::string out;
-  out.reserve(reply_size(parts));
-  if (parts.call.has_node_objects) {
+  out.reserve(reply_size(reply));
+  if (reply.call.has_node_objects) {
     out += R"({"Nodes":{"metadata":{},"items":[)";
-    append_feasible(out, parts);
+    append_feasible(out, reply);
     out += R"(]},"NodeNames":null)";
   } else {
     out += R"({"Nodes":null,"NodeNames":[)";
-    append_feasible(out, parts);
+    append_feasible(out, reply);
     out += ']';
   }
   out += R"(,"FailedNodes":)";
-  append_failed(out, parts.call, parts.failed);
+  append_failed(out, reply.call, reply.failed);
   out += R"(,"FailedAndUnresolvableNodes":)";
-  append_failed(out, parts.call, parts.unresolvable);
+  append_failed(out, reply.call, reply.unresolvable);
   out += R"(,"Error":""})";
   return out;
 }
@@ -106,31 +106,31 @@ std::string write_parts(const FilterParts& parts) {
 }  // namespace
 
 std::string write_filter(const ScheduleCall& call, const FilterResult& result) {
-  return write_parts({.call = call,
-                      .feasible = result.feasible,
-                      .failed = result.failed,
-                      .unresolvable = result.unresolvable});
+  return write_filter_reply({.call = call,
+                             .feasible = result.feasible,
+                             .failed = result.failed,
+                             .unresolvable = result.unresolvable});
 }
 
 std::string write_filter_all(const ScheduleCall& call) {
-  return write_parts(
+  return write_filter_reply(
       {.call = call, .feasible = {}, .all_feasible = true, .failed = {}, .unresolvable = {}});
 }
 
 std::string write_prioritize(std::span<const HostPriority> scores) {
   constexpr std::size_t kFrame = 24;
-  std::size_t size = 2;
-  for (const HostPriority& score : scores) size += score.host.size() + kFrame;
+  std::size_t reply_bytes = 2;
+  for (const HostPriority& priority : scores) reply_bytes += priority.host.size() + kFrame;
   std::string out;
-  out.reserve(size);
+  out.reserve(reply_bytes);
   out += '[';
-  bool first = true;
-  for (const HostPriority& score : scores) {
-    out += first ? R"({"Host":)" : R"(,{"Host":)";
-    first = false;
-    append_json_string(out, score.host);
+  bool first_host = true;
+  for (const HostPriority& priority : scores) {
+    out += first_host ? R"({"Host":)" : R"(,{"Host":)";
+    first_host = false;
+    append_json_string(out, priority.host);
     out += R"(,"Score":)";
-    out += std::to_string(score.score);
+    out += std::to_string(priority.score);
     out += '}';
   }
   out += ']';
@@ -140,19 +140,19 @@ std::string write_prioritize(std::span<const HostPriority> scores) {
 std::string write_preempt(std::span<const NodeVictims> victims) {
   std::string out = R"({"NodeNameToMetaVictims":{)";
   bool first_node = true;
-  for (const NodeVictims& node : victims) {
-    if (node.uids.empty()) continue;
+  for (const NodeVictims& node_victims : victims) {
+    if (node_victims.uids.empty()) continue;
     if (!std::exchange(first_node, false)) out += ',';
-    append_json_string(out, node.node);
+    append_json_string(out, node_victims.node);
     out += R"(:{"Pods":[)";
-    bool first_pod = true;
-    for (const std::string_view uid : node.uids) {
-      out += std::exchange(first_pod, false) ? R"({"UID":)" : R"(,{"UID":)";
-      append_json_string(out, uid);
+    bool first_victim = true;
+    for (const std::string_view victim_uid : node_victims.uids) {
+      out += std::exchange(first_victim, false) ? R"({"UID":)" : R"(,{"UID":)";
+      append_json_string(out, victim_uid);
       out += '}';
     }
     out += R"(],"NumPDBViolations":)";
-    out += std::to_string(node.pdb_violations);
+    out += std::to_string(node_victims.pdb_violations);
     out += '}';
   }
   out += "}}";

@@ -12,15 +12,15 @@
 namespace snug::codec {
 namespace {
 
-constexpr std::string_view kCount = "nvidia.com/gpu.count";
+constexpr std::string_view kCountLabel = "nvidia.com/gpu.count";
 
-enum class Strategy : std::uint8_t { kNone, kSingle, kMixed };
-constexpr base::EnumNames kStrategyNames{std::array{base::EnumName{Strategy::kNone, "none"},
-                                                    base::EnumName{Strategy::kSingle, "single"},
-                                                    base::EnumName{Strategy::kMixed, "mixed"}}};
+enum class MigStrategy : std::uint8_t { kNone, kSingle, kMixed };
+constexpr base::EnumNames kStrategyNames{std::array{base::EnumName{MigStrategy::kNone, "none"},
+                                                    base::EnumName{MigStrategy::kSingle, "single"},
+                                                    base::EnumName{MigStrategy::kMixed, "mixed"}}};
 
 struct GfdLabels {
-  Strategy strategy = Strategy::kNone;
+  MigStrategy strategy = MigStrategy::kNone;
   MigProduct product;
   std::int64_t count = 0;      // the number of GPUs, or of slices if the product has a profile
   std::int64_t memory = 0;     // the memory of each GPU or slice, in MiB
@@ -30,16 +30,16 @@ struct GfdLabels {
   [[nodiscard]] bool counts_slices() const { return !product.profile.empty(); }
 };
 
-base::Result<Strategy> read_strategy(const model::NodeFacts& node) {
-  const std::string_view text = value_or_empty(node.labels, kStrategyLabel);
-  if (text.empty()) return Strategy::kNone;
-  if (const auto strategy = kStrategyNames.find(text)) return *strategy;
+base::Result<MigStrategy> read_strategy(const model::NodeFacts& node) {
+  const std::string_view strategy_label = value_or_empty(node.labels, kStrategyLabel);
+  if (strategy_label.empty()) return MigStrategy::kNone;
+  if (const auto strategy = kStrategyNames.find(strategy_label)) return *strategy;
   return base::fail(base::ErrorCode::kInvalid, "the label nvidia.com/mig.strategy is " +
-                                                   base::in_quotes(text) +
+                                                   base::in_quotes(strategy_label) +
                                                    "; allowed are none, single and mixed");
 }
 
-base::Result<MigProduct> read_product(const model::NodeFacts& node, Strategy strategy) {
+base::Result<MigProduct> read_product(const model::NodeFacts& node, MigStrategy strategy) {
   const MigProduct product = mig_product(value_or_empty(node.labels, kProductLabel));
   if (product.model.empty()) {
     return base::fail(
@@ -58,7 +58,7 @@ base::Result<MigProduct> read_product(const model::NodeFacts& node, Strategy str
         "single all GPUs of a node must be in MIG mode, with slices of one profile, or "
         "none of them");
   }
-  if (!product.profile.empty() && strategy != Strategy::kSingle) {
+  if (!product.profile.empty() && strategy != MigStrategy::kSingle) {
     return base::fail(
         base::ErrorCode::kInvalid,
         "the label nvidia.com/gpu.product names a MIG profile, but nvidia.com/mig.strategy "
@@ -75,8 +75,9 @@ base::Result<GfdLabels> read_labels(const model::NodeFacts& node, const base::Li
   const auto product = read_product(node, labels.strategy);
   if (!product) return std::unexpected(product.error());
   labels.product = *product;
-  const std::int64_t each = labels.counts_slices() ? model::kMaxAxisSlices : 1;
-  const auto count = read_label_number(node, kCount, {1, limits.max_gpus_per_node * each});
+  const std::int64_t units_per_gpu = labels.counts_slices() ? model::kMaxAxisSlices : 1;
+  const auto count =
+      read_label_number(node, kCountLabel, {1, limits.max_gpus_per_node * units_per_gpu});
   if (!count) return std::unexpected(count.error());
   const auto memory = read_label_number(node, kMemoryLabel, kPositive);
   if (!memory) return std::unexpected(memory.error());
@@ -99,51 +100,53 @@ struct OfferedUnits {
 /// Returns the units of nvidia.com/gpu or nvidia.com/gpu.shared in the node's capacity. If the
 /// device plug-in offers replicas as nvidia.com/gpu.shared, nvidia.com/gpu is absent or 0.
 base::Result<OfferedUnits> read_offered_units(const model::NodeFacts& node) {
-  OfferedUnits found;
+  OfferedUnits offered;
   for (const std::string_view resource : {model::kGpuResource, model::kSharedResource}) {
-    const auto stated = node.capacity.find(resource);
-    if (stated == node.capacity.end()) continue;
-    const auto count = read_units(resource, stated->second);
-    if (!count) return std::unexpected(count.error());
-    if (found.units > 0 && *count > 0) {
+    const auto unit_quantity = node.capacity.find(resource);
+    if (unit_quantity == node.capacity.end()) continue;
+    const auto unit_count = read_units(resource, unit_quantity->second);
+    if (!unit_count) return std::unexpected(unit_count.error());
+    if (offered.units > 0 && *unit_count > 0) {
       return base::fail(
           base::ErrorCode::kInvalid,
           "the node's capacity has nvidia.com/gpu and nvidia.com/gpu.shared, but a device "
           "plug-in offers only one of the two");
     }
-    if (found.resource.empty() || *count > 0) found = {resource, *count};
+    if (offered.resource.empty() || *unit_count > 0) offered = {resource, *unit_count};
   }
-  return found;
+  return offered;
 }
 
 /// Returns a sentence if the capacity contradicts the labels, and otherwise an empty text. With the
 /// strategy `mixed`, the capacity may be smaller than the labels say, because it does not include
 /// GPUs in MIG mode.
-std::string check_capacity(const OfferedUnits& found, const GfdLabels& labels) {
-  const std::int64_t expected = labels.count * labels.replicas;
-  const bool mixed = labels.strategy == Strategy::kMixed;
-  if (found.resource.empty() || found.units == expected || (mixed && found.units < expected)) {
+std::string check_capacity(const OfferedUnits& offered, const GfdLabels& labels) {
+  const std::int64_t labelled_units = labels.count * labels.replicas;
+  const bool is_mixed = labels.strategy == MigStrategy::kMixed;
+  if (offered.resource.empty() || offered.units == labelled_units ||
+      (is_mixed && offered.units < labelled_units)) {
     return "";
   }
-  return "the node's capacity has " + std::to_string(found.units) + " " +
-         std::string(found.resource) + ", but its labels say " + std::to_string(labels.count) +
+  return "the node's capacity has " + std::to_string(offered.units) + " " +
+         std::string(offered.resource) + ", but its labels say " + std::to_string(labels.count) +
          (labels.counts_slices() ? " slices" : " GPUs") + " with replicas " +
          std::to_string(labels.zero_replicas ? 0 : labels.replicas);
 }
 
 /// If the node has GPUs in MIG mode, closes it to annotated pods, because the labels do not say
 /// which GPU has which slices.
-void close_if_mig(const model::NodeFacts& node, const GfdLabels& labels, const OfferedUnits& found,
-                  model::NodeInventory& inventory) {
-  const bool mixed = labels.strategy == Strategy::kMixed;
-  const bool fewer = !found.resource.empty() && found.units < labels.count * labels.replicas;
+void close_if_mig(const model::NodeFacts& node, const GfdLabels& labels,
+                  const OfferedUnits& offered, model::NodeInventory& inventory) {
+  const bool is_mixed = labels.strategy == MigStrategy::kMixed;
+  const bool fewer_than_labels =
+      !offered.resource.empty() && offered.units < labels.count * labels.replicas;
   if (labels.counts_slices()) {
     close_as_all_slices(inventory);
-  } else if (mixed && plugin_offers_slices(node)) {
+  } else if (is_mixed && plugin_offers_slices(node)) {
     close_to_annotated_pods(inventory, model::ReasonCode::kWrongMode,
                             "the device plug-in offers MIG slices of the node's GPUs "
                             "(nvidia.com/mig.strategy=mixed)");
-  } else if (mixed && fewer) {
+  } else if (is_mixed && fewer_than_labels) {
     close_to_annotated_pods(inventory, model::ReasonCode::kWrongMode,
                             "GPUs of the node are in MIG mode, and the labels do not say which "
                             "(nvidia.com/mig.strategy=mixed)");
@@ -157,15 +160,15 @@ void close_if_mig(const model::NodeFacts& node, const GfdLabels& labels, const O
 /// If the node has fewer allocatable units than capacity, closes it to annotated pods: a GPU is
 /// unhealthy, and the labels do not say which one.
 void check_allocatable(const model::NodeFacts& node, model::NodeInventory& inventory) {
-  for (const auto& [resource, text] : node.allocatable) {
+  for (const auto& [resource, allocatable_quantity] : node.allocatable) {
     const auto capacity = node.capacity.find(resource);
     if (!request::is_kubelet_gpu_resource(resource) || capacity == node.capacity.end() ||
         is_withdrawn_slice(node, resource)) {
       continue;
     }
-    const auto all = read_units(resource, capacity->second);
-    const auto usable = read_units(resource, text);
-    if (all && usable && *usable < *all) {
+    const auto capacity_units = read_units(resource, capacity->second);
+    const auto allocatable_units = read_units(resource, allocatable_quantity);
+    if (capacity_units && allocatable_units && *allocatable_units < *capacity_units) {
       close_to_annotated_pods(inventory, model::ReasonCode::kUnhealthy,
                               "fewer " + base::printable_excerpt(resource) +
                                   " are allocatable than the node's capacity has: a GPU is "
@@ -186,7 +189,7 @@ void close_as_all_slices(model::NodeInventory& inventory) {
 }
 
 bool has_gfd_labels(const model::NodeFacts& node) {
-  return node.labels.contains(kProductLabel) || node.labels.contains(kCount) ||
+  return node.labels.contains(kProductLabel) || node.labels.contains(kCountLabel) ||
          node.labels.contains(kMemoryLabel);
 }
 

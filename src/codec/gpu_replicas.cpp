@@ -21,14 +21,14 @@ std::int64_t replicas_from_label(const model::NodeFacts& node, std::string_view 
 
 bool advertises_replicas(const model::NodeFacts& node) {
   if (replicas_from_label(node, kReplicasLabel) > 1) return true;
-  const auto strategy = node.labels.find("nvidia.com/gpu.sharing-strategy");
-  if (strategy != node.labels.end() &&
-      (strategy->second == "time-slicing" || strategy->second == "mps")) {
+  const auto sharing_strategy = node.labels.find("nvidia.com/gpu.sharing-strategy");
+  if (sharing_strategy != node.labels.end() &&
+      (sharing_strategy->second == "time-slicing" || sharing_strategy->second == "mps")) {
     return true;
   }
-  const auto shared = node.capacity.find(model::kSharedResource);
-  return shared != node.capacity.end() &&
-         read_units(model::kSharedResource, shared->second).value_or(0) > 0;
+  const auto shared_units = node.capacity.find(model::kSharedResource);
+  return shared_units != node.capacity.end() &&
+         read_units(model::kSharedResource, shared_units->second).value_or(0) > 0;
 }
 
 void close_if_replicated(const model::NodeFacts& node, model::NodeInventory& inventory) {
@@ -41,18 +41,19 @@ void close_if_replicated(const model::NodeFacts& node, model::NodeInventory& inv
 }
 
 void read_replicas(const model::NodeFacts& node, model::NodeInventory& inventory) {
-  const bool any_mig = std::ranges::any_of(inventory.gpus, &model::GpuInfo::mig_enabled) ||
-                       !mig_product(value_or_empty(node.labels, kProductLabel)).profile.empty();
-  const auto gpus = static_cast<std::int64_t>(inventory.gpus.size());
-  const std::int64_t units = std::max(unit_capacity(inventory, model::kGpuResource),
-                                      unit_capacity(inventory, model::kSharedResource));
+  const bool has_mig_gpu = std::ranges::any_of(inventory.gpus, &model::GpuInfo::mig_enabled) ||
+                           !mig_product(value_or_empty(node.labels, kProductLabel)).profile.empty();
+  const auto gpu_count = static_cast<std::int64_t>(inventory.gpus.size());
+  const std::int64_t unit_count = std::max(unit_capacity(inventory, model::kGpuResource),
+                                           unit_capacity(inventory, model::kSharedResource));
   // Units and GPUs cannot be compared if the inventory is unreadable, because it then has no GPUs,
   // or if a GPU is in MIG mode, because a unit may then be a slice.
-  const bool more_units = gpus > 0 && !any_mig && units > gpus;
+  const bool more_units = gpu_count > 0 && !has_mig_gpu && unit_count > gpu_count;
   if (more_units) close_if_replicated(node, inventory);
   inventory.replicas = replicas_from_label(node, kReplicasLabel);
-  if (inventory.replicas > 1 || !(more_units || advertises_replicas(node)) || gpus == 0) return;
-  inventory.replicas = std::max<std::int64_t>(1, units / gpus);
+  if (inventory.replicas > 1 || !(more_units || advertises_replicas(node)) || gpu_count == 0)
+    return;
+  inventory.replicas = std::max<std::int64_t>(1, unit_count / gpu_count);
 }
 
 }  // namespace snug::codec

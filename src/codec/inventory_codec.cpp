@@ -12,14 +12,14 @@ namespace snug::codec {
 namespace {
 
 void read_pool(const model::NodeFacts& node, model::NodeInventory& inventory) {
-  const auto label = node.labels.find("snug.dev/pool");
-  if (label == node.labels.end()) return;
-  if (const std::optional<model::Pool> pool = model::kPoolNames.find(label->second)) {
+  const auto pool_label = node.labels.find("snug.dev/pool");
+  if (pool_label == node.labels.end()) return;
+  if (const std::optional<model::Pool> pool = model::kPoolNames.find(pool_label->second)) {
     inventory.pool = *pool;
     return;
   }
   close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory,
-                        "the label snug.dev/pool is " + base::in_quotes(label->second) +
+                        "the label snug.dev/pool is " + base::in_quotes(pool_label->second) +
                             "; allowed are shares, whole and auto");
 }
 
@@ -43,19 +43,21 @@ void close_to_annotated_pods(model::NodeInventory& inventory, model::ReasonCode 
   if (inventory.closed_message.empty()) inventory.closed_message = std::move(because);
 }
 
-std::string_view value_or_empty(const model::StringMap& map, std::string_view key) {
-  const auto found = map.find(key);
-  return found == map.end() ? std::string_view{} : std::string_view{found->second};
+std::string_view value_or_empty(const model::StringMap& labels, std::string_view key) {
+  const auto label = labels.find(key);
+  return label == labels.end() ? std::string_view{} : std::string_view{label->second};
 }
 
 base::Result<std::int64_t> read_label_number(const model::NodeFacts& node, std::string_view key,
                                              IntegerRange range) {
-  const std::string_view text = value_or_empty(node.labels, key);
-  const auto number = base::parse_integer(text);
-  if (number && *number >= range.smallest && *number <= range.largest) return *number;
-  const std::string stands = node.labels.contains(key) ? base::in_quotes(text) : "missing";
+  const std::string_view label_text = value_or_empty(node.labels, key);
+  const auto label_number = base::parse_integer(label_text);
+  if (label_number && *label_number >= range.smallest && *label_number <= range.largest)
+    return *label_number;
+  const std::string label_in_words =
+      node.labels.contains(key) ? base::in_quotes(label_text) : "missing";
   return base::fail(base::ErrorCode::kInvalid,
-                    "the label " + base::printable_excerpt(key) + " is " + stands +
+                    "the label " + base::printable_excerpt(key) + " is " + label_in_words +
                         "; it must be an integer from " + std::to_string(range.smallest) + " to " +
                         std::to_string(range.largest));
 }
@@ -68,25 +70,26 @@ base::Result<std::int64_t> read_units(std::string_view resource, std::string_vie
 }
 
 void read_kubelet_units(const model::NodeFacts& node, model::NodeInventory& inventory) {
-  for (const model::StringMap* units : {&node.allocatable, &node.capacity}) {
-    for (const auto& [resource, text] : *units) {
+  for (const model::StringMap* resource_list : {&node.allocatable, &node.capacity}) {
+    for (const auto& [resource, quantity] : *resource_list) {
       if (!request::is_kubelet_gpu_resource(resource)) continue;
-      const auto count = read_units(resource, text);
-      if (!count)
-        close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory, count.error().message);
+      const auto unit_count = read_units(resource, quantity);
+      if (!unit_count)
+        close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory,
+                              unit_count.error().message);
       // `allocatable` is read first. If it has a count of the resource, emplace() keeps that count.
-      inventory.kubelet_allocatable.emplace(resource, count.value_or(0));
-      std::int64_t& most = inventory.kubelet_capacity[resource];
-      most = std::max(most, count.value_or(0));
+      inventory.kubelet_allocatable.emplace(resource, unit_count.value_or(0));
+      std::int64_t& capacity_units = inventory.kubelet_capacity[resource];
+      capacity_units = std::max(capacity_units, unit_count.value_or(0));
     }
   }
   if (!inventory.kubelet_allocatable.empty() || inventory.gpus.empty()) return;
-  const auto takes_units = [](const model::GpuInfo& gpu) { return !gpu.mig_enabled; };
+  const auto offers_unit = [](const model::GpuInfo& gpu) { return !gpu.mig_enabled; };
   inventory.kubelet_capacity.emplace(model::kGpuResource,
-                                     std::ranges::count_if(inventory.gpus, takes_units));
+                                     std::ranges::count_if(inventory.gpus, offers_unit));
   inventory.kubelet_allocatable.emplace(
-      model::kGpuResource, std::ranges::count_if(inventory.gpus, [&](const model::GpuInfo& g) {
-        return g.healthy && takes_units(g);
+      model::kGpuResource, std::ranges::count_if(inventory.gpus, [&](const model::GpuInfo& gpu) {
+        return gpu.healthy && offers_unit(gpu);
       }));
 }
 
@@ -94,8 +97,9 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
   model::NodeInventory inventory;
   inventory.name = node.name;
   inventory.host = node.host;
-  const auto enforced = node.labels.find("snug.dev/enforced");
-  inventory.enforces_shares = enforced != node.labels.end() && enforced->second == "true";
+  const auto enforced_label = node.labels.find("snug.dev/enforced");
+  inventory.enforces_shares =
+      enforced_label != node.labels.end() && enforced_label->second == "true";
   read_pool(node, inventory);
   close_while_reconfiguring(node, inventory);
   // Replicas are checked before the health of the GPUs, because the first reason is kept: an
@@ -106,11 +110,12 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
   } else if (has_gfd_labels(node)) {
     read_gfd_labels(node, limits, inventory);
   } else {
-    const bool offers = node.capacity.contains(model::kGpuResource);
+    const bool offers_gpu_units = node.capacity.contains(model::kGpuResource);
     close_to_all_gpu_pods(inventory, model::ReasonCode::kNoGpu,
-                          offers ? "the node offers nvidia.com/gpu, but has neither the annotation "
-                                   "snug.dev/inventory nor the labels of GPU Feature Discovery"
-                                 : "");
+                          offers_gpu_units
+                              ? "the node offers nvidia.com/gpu, but has neither the annotation "
+                                "snug.dev/inventory nor the labels of GPU Feature Discovery"
+                              : "");
   }
   read_kubelet_units(node, inventory);
   read_replicas(node, inventory);

@@ -39,8 +39,8 @@ void close_to_annotated_pods(model::NodeInventory& inventory, model::ReasonCode 
 void read_inventory_annotation(const model::NodeFacts& node, const base::Limits& limits,
                                model::NodeInventory& inventory);
 
-/// Returns the value of `key`. Empty if the map has no such key.
-[[nodiscard]] std::string_view value_or_empty(const model::StringMap& map, std::string_view key);
+/// Returns the value of the label `key`. Empty if there is no such label.
+[[nodiscard]] std::string_view value_or_empty(const model::StringMap& labels, std::string_view key);
 /// Reads the value of the label `key` as a number. An error names the label, its value and the
 /// allowed range.
 [[nodiscard]] base::Result<std::int64_t> read_label_number(const model::NodeFacts& node,

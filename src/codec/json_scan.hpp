@@ -13,9 +13,9 @@ struct SplitList {
   std::string frame;                    // the text, with an empty array under "items"
   std::vector<std::string_view> items;  // the items that the array has in the text
 };
-/// If `text` has no complete array under the key "items" of its outermost object, the frame is the
+/// If `json` has no complete array under the key "items" of its outermost object, the frame is the
 /// whole text.
-[[nodiscard]] SplitList split_list(std::string_view text);
+[[nodiscard]] SplitList split_list(std::string_view json);
 
 /// Overwrites the contents of all arrays named managedFields with blanks. Returns false if it finds
 /// no such array. Snug does not need these arrays, and they can make a text unreadable: clients may

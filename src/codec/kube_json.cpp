@@ -15,8 +15,8 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::element_type;
 
-std::string_view type_name(const element& value) {
-  switch (value.type()) {
+std::string_view type_name(const element& json_value) {
+  switch (json_value.type()) {
     case element_type::ARRAY:
       return "an array";
     case element_type::OBJECT:
@@ -32,10 +32,10 @@ std::string_view type_name(const element& value) {
   }
 }
 
-bool same_key(std::string_view wanted, std::string_view found, KeyCase key_case) {
-  if (key_case == KeyCase::kExact) return wanted == found;
+bool same_key(std::string_view field_key, std::string_view json_key, KeyCase key_case) {
+  if (key_case == KeyCase::kExact) return field_key == json_key;
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
-  return std::ranges::equal(wanted, found, {}, lower, lower);
+  return std::ranges::equal(field_key, json_key, {}, lower, lower);
 }
 
 bool is_snug_key(std::string_view key) { return key.starts_with("snug.dev/"); }
@@ -46,47 +46,50 @@ bool is_relevant_label(std::string_view key) { return is_snug_key(key) || is_nvi
 
 void read_node_metadata(DomWalk& walk, const Field& field, const FieldPath& parent,
                         model::NodeFacts& node) {
-  const FieldPath here{&parent, field.key};
-  if (!field.present) return walk.fail_at(here, "is missing");
-  std::array<Field, 4> wanted{{{"name"}, {"resourceVersion"}, {"annotations"}, {"labels"}}};
-  walk.fields(field.value, here, wanted);
-  walk.text(wanted[0], here, node.name);
-  walk.text(wanted[1], here, node.resource_version);
-  walk.map(wanted[2], here, {is_snug_key}, node.annotations);
-  walk.map(wanted[3], here, {is_relevant_label}, node.labels);
-  if (node.name.empty()) walk.fail_at(here, "has no name; a node must have one");
+  const FieldPath metadata_path{&parent, field.key};
+  if (!field.present) return walk.fail_at(metadata_path, "is missing");
+  std::array<Field, 4> metadata_fields{
+      {{"name"}, {"resourceVersion"}, {"annotations"}, {"labels"}}};
+  walk.fields(field.value, metadata_path, metadata_fields);
+  walk.text(metadata_fields[0], metadata_path, node.name);
+  walk.text(metadata_fields[1], metadata_path, node.resource_version);
+  walk.map(metadata_fields[2], metadata_path, {is_snug_key}, node.annotations);
+  walk.map(metadata_fields[3], metadata_path, {is_relevant_label}, node.labels);
+  if (node.name.empty()) walk.fail_at(metadata_path, "has no name; a node must have one");
 }
 
 void read_node_status(DomWalk& walk, const Field& field, const FieldPath& parent,
                       model::NodeFacts& node) {
   if (!field.present) return;
-  const FieldPath here{&parent, field.key};
-  std::array<Field, 3> wanted{{{"capacity"}, {"allocatable"}, {"nodeInfo"}}};
-  walk.fields(field.value, here, wanted);
-  walk.map(wanted[0], here, {is_nvidia_key, true}, node.capacity);
-  walk.map(wanted[1], here, {is_relevant_allocatable, true}, node.allocatable);
-  node.host = take_allocatable(walk, FieldPath{&here, wanted[1].key}, node.allocatable);
-  if (!wanted[2].present) return;
-  const FieldPath info{&here, wanted[2].key};
+  const FieldPath status_path{&parent, field.key};
+  std::array<Field, 3> status_fields{{{"capacity"}, {"allocatable"}, {"nodeInfo"}}};
+  walk.fields(field.value, status_path, status_fields);
+  walk.map(status_fields[0], status_path, {is_nvidia_key, true}, node.capacity);
+  walk.map(status_fields[1], status_path, {is_relevant_allocatable, true}, node.allocatable);
+  node.host =
+      take_allocatable(walk, FieldPath{&status_path, status_fields[1].key}, node.allocatable);
+  if (!status_fields[2].present) return;
+  const FieldPath info{&status_path, status_fields[2].key};
   std::array<Field, 1> boot{{{"bootID"}}};
-  walk.fields(wanted[2].value, info, boot);
+  walk.fields(status_fields[2].value, info, boot);
   walk.text(boot[0], info, node.boot_id);
 }
 
 }  // namespace
 
-void DomWalk::fail_wrong_type(const element& found, const FieldPath& where,
+void DomWalk::fail_wrong_type(const element& json_value, const FieldPath& where,
                               std::string_view expected) {
-  fail_at(where, "must be " + std::string{expected} + ", not " + std::string{type_name(found)});
+  fail_at(where,
+          "must be " + std::string{expected} + ", not " + std::string{type_name(json_value)});
 }
 
-void DomWalk::fields(const element& object, const FieldPath& where, std::span<Field> wanted,
+void DomWalk::fields(const element& object, const FieldPath& where, std::span<Field> known_fields,
                      KeyCase key_case) {
   if (!ok()) return;
   simdjson::dom::object entries;
   if (object.get(entries) != simdjson::SUCCESS) return fail_wrong_type(object, where, "an object");
   for (const simdjson::dom::key_value_pair entry : entries) {
-    for (Field& field : wanted) {
+    for (Field& field : known_fields) {
       if (!same_key(field.key, entry.key, key_case)) continue;
       if (field.seen) return fail_at(FieldPath{&where, field.key}, "is given twice");
       field.seen = true;
@@ -128,22 +131,23 @@ bool DomWalk::time(const Field& field, const FieldPath& parent, std::string& out
 void DomWalk::map(const Field& field, const FieldPath& parent, const MapRule& rule,
                   model::StringMap& out) {
   std::vector<std::string_view> nulls;
-  each_entry(field, parent, [&](std::string_view key, element value, const FieldPath& where) {
+  each_entry(field, parent, [&](std::string_view key, element json_value, const FieldPath& where) {
     if (rule.bytes != nullptr) {
-      *rule.bytes += key.size() + (value.is_string() ? value.get_string_length().value() : 0);
+      *rule.bytes +=
+          key.size() + (json_value.is_string() ? json_value.get_string_length().value() : 0);
     }
     if (!rule.keep(key)) {
-      if (rule.others != nullptr && !value.is_null()) *rule.others = true;
+      if (rule.others != nullptr && !json_value.is_null()) *rule.others = true;
       return;
     }
     if (out.size() >= rule.most) return;
     std::string entry;
-    if (rule.quantities && value.is_number()) {
-      entry = simdjson::minify(value);
-    } else if (value.is_null()) {
+    if (rule.quantities && json_value.is_number()) {
+      entry = simdjson::minify(json_value);
+    } else if (json_value.is_null()) {
       nulls.push_back(key);
     } else {
-      text(Field{.value = value, .seen = true, .present = true}, where, entry);
+      text(Field{.value = json_value, .seen = true, .present = true}, where, entry);
     }
     if (!out.emplace(key, std::move(entry)).second) fail_at(where, "is given twice");
   });
@@ -215,10 +219,10 @@ base::Result<model::PodFacts> pod_from(const element& value, const FieldPath& wh
 base::Result<model::NodeFacts> node_from(const element& value, const FieldPath& where) {
   DomWalk walk;
   model::NodeFacts node;
-  std::array<Field, 2> wanted{{{"metadata"}, {"status"}}};
-  walk.fields(value, where, wanted);
-  if (walk.ok()) read_node_metadata(walk, wanted[0], where, node);
-  if (walk.ok()) read_node_status(walk, wanted[1], where, node);
+  std::array<Field, 2> node_fields{{{"metadata"}, {"status"}}};
+  walk.fields(value, where, node_fields);
+  if (walk.ok()) read_node_metadata(walk, node_fields[0], where, node);
+  if (walk.ok()) read_node_status(walk, node_fields[1], where, node);
   if (!walk.ok()) return walk.take_error();
   return node;
 }

@@ -31,9 +31,9 @@ class DomWalk : public WalkErrors {
   using Value = simdjson::dom::element;
   using Field = WalkField<Value>;
 
-  /// Fills `wanted` with the fields of the object. Fails if one of them is a duplicate.
-  void fields(const simdjson::dom::element& object, const FieldPath& where, std::span<Field> wanted,
-              KeyCase key_case = KeyCase::kExact);
+  /// Fills `known_fields` with the fields of the object. Fails if one of them is a duplicate.
+  void fields(const simdjson::dom::element& object, const FieldPath& where,
+              std::span<Field> known_fields, KeyCase key_case = KeyCase::kExact);
   /// Returns `object` itself. In protobuf, some fields of an object are in an embedded message,
   /// which ProtoWalk::embedded() returns; in JSON, they are fields of the object.
   static simdjson::dom::element embedded(const simdjson::dom::element& object,
@@ -56,7 +56,7 @@ class DomWalk : public WalkErrors {
   void each_entry(const Field& field, const FieldPath& parent, Visit visit);
 
  private:
-  void fail_wrong_type(const simdjson::dom::element& found, const FieldPath& where,
+  void fail_wrong_type(const simdjson::dom::element& json_value, const FieldPath& where,
                        std::string_view expected);
 };
 
@@ -69,8 +69,8 @@ class DomParser {
 
   /// Parses a copy of the text.
   [[nodiscard]] base::Result<simdjson::dom::element> parse(std::string_view json);
-  /// Parses `json` without a copy, and increases its capacity because simdjson needs padding. `json`
-/// must outlive the element. May overwrite the contents of managedFields.
+  /// Parses `json` without a copy, and increases its capacity because simdjson needs padding.
+  /// `json` must outlive the element. May overwrite the contents of managedFields.
   [[nodiscard]] base::Result<simdjson::dom::element> parse_in_place(std::string& json);
   /// Frees buffers beyond kMaxPooledBufferBytes. Invalidates all elements.
   void trim();

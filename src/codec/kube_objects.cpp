@@ -12,9 +12,10 @@ using simdjson::dom::element;
 
 /// Reads the parts of an event that do not depend on the watched resource. Sets `object` to the
 /// field `object` of the event.
-base::Result<WatchEvent> read_frame(const element& root, element& object) {
+base::Result<WatchEvent> read_frame(const element& event_element, element& object) {
   DomWalk walk;
-  WatchEvent event = read_event_head(walk, root, FieldPath{nullptr, "the watch event"}, object);
+  WatchEvent event =
+      read_event_head(walk, event_element, FieldPath{nullptr, "the watch event"}, object);
   if (!carries_object(event)) read_event_without_object(walk, object, event);
   if (!walk.ok()) return walk.take_error();
   return event;
@@ -49,15 +50,15 @@ KubeObjectReader::KubeObjectReader(KubeObjectReader&&) noexcept = default;
 KubeObjectReader& KubeObjectReader::operator=(KubeObjectReader&&) noexcept = default;
 
 base::Result<model::PodFacts> KubeObjectReader::read_pod(std::string_view json) {
-  const base::Result<element> root = state_->parse(json);
-  if (!root) return std::unexpected(root.error());
-  return pod_from(*root, FieldPath{nullptr, "pod"});
+  const base::Result<element> pod_element = state_->parse(json);
+  if (!pod_element) return std::unexpected(pod_element.error());
+  return pod_from(*pod_element, FieldPath{nullptr, "pod"});
 }
 
 base::Result<model::NodeFacts> KubeObjectReader::read_node(std::string_view json) {
-  const base::Result<element> root = state_->parse(json);
-  if (!root) return std::unexpected(root.error());
-  return node_from(*root, FieldPath{nullptr, "node"});
+  const base::Result<element> node_element = state_->parse(json);
+  if (!node_element) return std::unexpected(node_element.error());
+  return node_from(*node_element, FieldPath{nullptr, "node"});
 }
 
 base::Result<WatchEvent> KubeObjectReader::read_pod_event(std::string_view bytes,
@@ -68,10 +69,10 @@ base::Result<WatchEvent> KubeObjectReader::read_pod_event(std::string_view bytes
     }
     return pod_event_from_proto(bytes);
   }
-  const base::Result<element> root = state_->parse(bytes);
-  if (!root) return std::unexpected(root.error());
+  const base::Result<element> event_element = state_->parse(bytes);
+  if (!event_element) return std::unexpected(event_element.error());
   element object;
-  base::Result<WatchEvent> event = read_frame(*root, object);
+  base::Result<WatchEvent> event = read_frame(*event_element, object);
   if (!event || !carries_object(*event)) return event;
   base::Result<model::PodFacts> pod = pod_from(object, FieldPath{nullptr, "pod"});
   if (!pod) return std::unexpected(std::move(pod.error()));
@@ -81,10 +82,10 @@ base::Result<WatchEvent> KubeObjectReader::read_pod_event(std::string_view bytes
 }
 
 base::Result<WatchEvent> KubeObjectReader::read_node_event(std::string_view json) {
-  const base::Result<element> root = state_->parse(json);
-  if (!root) return std::unexpected(root.error());
+  const base::Result<element> event_element = state_->parse(json);
+  if (!event_element) return std::unexpected(event_element.error());
   element object;
-  base::Result<WatchEvent> event = read_frame(*root, object);
+  base::Result<WatchEvent> event = read_frame(*event_element, object);
   if (!event || !carries_object(*event)) return event;
   base::Result<model::NodeFacts> node = node_from(object, FieldPath{nullptr, "node"});
   if (!node) return std::unexpected(std::move(node.error()));

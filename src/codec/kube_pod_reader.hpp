@@ -30,30 +30,31 @@ inline bool is_relevant_annotation(std::string_view key) {
 template <typename Walk>
 void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                        model::PodFacts& pod) {
-  const FieldPath here{&parent, field.key};
-  std::array<typename Walk::Field, 8> wanted{{{"name", 1},
-                                              {"namespace", 3},
-                                              {"uid", 5},
-                                              {"resourceVersion", 6},
-                                              {"creationTimestamp", 8},
-                                              {"deletionTimestamp", 9},
-                                              {"labels", 11},
-                                              {"annotations", 12}}};
-  const auto& [name, name_space, uid, version, created, deleted, labels, annotations] = wanted;
-  if (!field.present) return walk.fail_at(here, "is missing");
-  walk.fields(field.value, here, wanted);
-  walk.text(name, here, pod.name);
-  walk.text(name_space, here, pod.name_space);
-  walk.text(uid, here, pod.uid);
-  walk.text(version, here, pod.resource_version);
-  walk.time(created, here, pod.creation_timestamp);
+  const FieldPath metadata_path{&parent, field.key};
+  std::array<typename Walk::Field, 8> metadata_fields{{{"name", 1},
+                                                       {"namespace", 3},
+                                                       {"uid", 5},
+                                                       {"resourceVersion", 6},
+                                                       {"creationTimestamp", 8},
+                                                       {"deletionTimestamp", 9},
+                                                       {"labels", 11},
+                                                       {"annotations", 12}}};
+  const auto& [name, name_space, uid, version, created, deleted, labels, annotations] =
+      metadata_fields;
+  if (!field.present) return walk.fail_at(metadata_path, "is missing");
+  walk.fields(field.value, metadata_path, metadata_fields);
+  walk.text(name, metadata_path, pod.name);
+  walk.text(name_space, metadata_path, pod.name_space);
+  walk.text(uid, metadata_path, pod.uid);
+  walk.text(version, metadata_path, pod.resource_version);
+  walk.time(created, metadata_path, pod.creation_timestamp);
   std::string deletion;
-  pod.terminating = walk.time(deleted, here, deletion);
-  walk.map(labels, here, {.keep = accept_any_key, .most = kMaxLabels}, pod.labels);
-  walk.map(annotations, here, {.keep = is_relevant_annotation, .bytes = &pod.annotation_bytes},
-           pod.annotations);
-  if (pod.name.empty()) walk.fail_at(here, "has no name; a pod must have one");
-  if (pod.name_space.empty()) walk.fail_at(here, "has no namespace; a pod must have one");
+  pod.terminating = walk.time(deleted, metadata_path, deletion);
+  walk.map(labels, metadata_path, {.keep = accept_any_key, .most = kMaxLabels}, pod.labels);
+  walk.map(annotations, metadata_path,
+           {.keep = is_relevant_annotation, .bytes = &pod.annotation_bytes}, pod.annotations);
+  if (pod.name.empty()) walk.fail_at(metadata_path, "has no name; a pod must have one");
+  if (pod.name_space.empty()) walk.fail_at(metadata_path, "has no namespace; a pod must have one");
 }
 
 /// Returns the requests for cpu and memory. If a resource has a limit but no request, the limit is
@@ -63,28 +64,28 @@ template <typename Walk>
 HostRequests read_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                             model::StringMap& gpu_resources) {
   if (!field.present) return {};
-  const FieldPath here{&parent, field.key};
+  const FieldPath resources_path{&parent, field.key};
   std::array<typename Walk::Field, 2> lists{{{"limits", 1}, {"requests", 2}}};
-  walk.fields(field.value, here, lists);
-  model::StringMap requested;
-  const HostRequests limits = read_host_requests(walk, lists[0], here, gpu_resources);
-  HostRequests requests = read_host_requests(walk, lists[1], here, requested);
-  gpu_resources.merge(requested);
+  walk.fields(field.value, resources_path, lists);
+  model::StringMap gpu_requests;
+  const HostRequests limits = read_host_requests(walk, lists[0], resources_path, gpu_resources);
+  HostRequests requests = read_host_requests(walk, lists[1], resources_path, gpu_requests);
+  gpu_resources.merge(gpu_requests);
   default_requests_to(requests, limits);
   return requests;
 }
 
 template <typename Walk>
 bool has_host_port(Walk& walk, const typename Walk::Field& ports, const FieldPath& parent) {
-  bool found = false;
+  bool has_port = false;
   walk.each_item(ports, parent, [&](const auto& item, const FieldPath& where) {
-    std::array<typename Walk::Field, 1> wanted{{{"hostPort", 2}}};
-    walk.fields(item, where, wanted);
+    std::array<typename Walk::Field, 1> port_fields{{{"hostPort", 2}}};
+    walk.fields(item, where, port_fields);
     std::int32_t port = 0;
-    walk.number(wanted[0], where, port);
-    found = found || port != 0;
+    walk.number(port_fields[0], where, port);
+    has_port = has_port || port != 0;
   });
-  return found;
+  return has_port;
 }
 
 /// Adds the container to `pod`. `kind` is kInit for every entry of initContainers, even a sidecar,
@@ -92,11 +93,11 @@ bool has_host_port(Walk& walk, const typename Walk::Field& ports, const FieldPat
 template <typename Walk>
 void read_container(Walk& walk, const typename Walk::Value& value, const FieldPath& where,
                     model::ContainerType kind, model::PodFacts& pod) {
-  std::array<typename Walk::Field, 4> wanted{
+  std::array<typename Walk::Field, 4> container_fields{
       {{"name", 1}, {"restartPolicy", 24}, {"resources", 8}, {"ports", 6}}};
-  const auto& [name, restart_policy, resources, ports] = wanted;
+  const auto& [name, restart_policy, resources, ports] = container_fields;
   model::ContainerFacts& container = pod.containers.emplace_back();
-  walk.fields(value, where, wanted);
+  walk.fields(value, where, container_fields);
   walk.text(name, where, container.name);
   std::string policy;
   walk.text(restart_policy, where, policy);
@@ -116,11 +117,11 @@ template <typename Walk>
 void read_pod_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                         model::PodFacts& pod) {
   if (!field.present) return;
-  const FieldPath here{&parent, field.key};
+  const FieldPath resources_path{&parent, field.key};
   std::array<typename Walk::Field, 2> lists{{{"limits", 1}, {"requests", 2}}};
-  walk.fields(field.value, here, lists);
-  HostRequests limits = read_host_requests(walk, lists[0], here);
-  HostRequests requests = read_host_requests(walk, lists[1], here);
+  walk.fields(field.value, resources_path, lists);
+  HostRequests limits = read_host_requests(walk, lists[0], resources_path);
+  HostRequests requests = read_host_requests(walk, lists[1], resources_path);
   for (const model::ContainerFacts& container : pod.containers) {
     if (container.host.cpu_milli > 0) limits.cpu_milli.reset();
     if (container.host.memory_bytes > 0) limits.memory_bytes.reset();
@@ -133,9 +134,9 @@ void read_pod_resources(Walk& walk, const typename Walk::Field& field, const Fie
 
 template <typename Walk>
 bool is_non_empty(Walk& walk, const typename Walk::Field& list, const FieldPath& parent) {
-  bool found = false;
-  walk.each_item(list, parent, [&](const auto&, const FieldPath&) { found = true; });
-  return found;
+  bool has_items = false;
+  walk.each_item(list, parent, [&](const auto&, const FieldPath&) { has_items = true; });
+  return has_items;
 }
 
 /// Sets pod.has_soft_preferences if node affinity, pod affinity or pod anti-affinity has a
@@ -152,13 +153,13 @@ void read_affinity(Walk& walk, const typename Walk::Field& affinity, const Field
   for (const auto& kind : kinds) {
     if (!kind.present) continue;
     const FieldPath place{&here, kind.key};
-    std::array<typename Walk::Field, 2> wanted{
+    std::array<typename Walk::Field, 2> term_fields{
         {{"preferredDuringSchedulingIgnoredDuringExecution", 2},
          {"requiredDuringSchedulingIgnoredDuringExecution", 1}}};
-    walk.fields(kind.value, place, wanted);
-    if (is_non_empty(walk, wanted[0], place)) pod.has_soft_preferences = true;
+    walk.fields(kind.value, place, term_fields);
+    if (is_non_empty(walk, term_fields[0], place)) pod.has_soft_preferences = true;
     if (&kind == kinds.data()) continue;  // required node affinity does not depend on other pods
-    if (is_non_empty(walk, wanted[1], place)) pod.has_other_constraints = true;
+    if (is_non_empty(walk, term_fields[1], place)) pod.has_other_constraints = true;
   }
 }
 
@@ -168,10 +169,10 @@ template <typename Walk>
 void read_spreading(Walk& walk, const typename Walk::Field& constraints, const FieldPath& parent,
                     model::PodFacts& pod) {
   walk.each_item(constraints, parent, [&](const auto& item, const FieldPath& where) {
-    std::array<typename Walk::Field, 1> wanted{{{"whenUnsatisfiable", 3}}};
-    walk.fields(item, where, wanted);
+    std::array<typename Walk::Field, 1> constraint_fields{{{"whenUnsatisfiable", 3}}};
+    walk.fields(item, where, constraint_fields);
     std::string when;
-    walk.text(wanted[0], where, when);
+    walk.text(constraint_fields[0], where, when);
     (when == "ScheduleAnyway" ? pod.has_soft_preferences : pod.has_other_constraints) = true;
   });
 }
@@ -179,77 +180,77 @@ void read_spreading(Walk& walk, const typename Walk::Field& constraints, const F
 /// Whether the pod has a volume with a claim, which some nodes may be unable to mount.
 template <typename Walk>
 bool has_volume_claims(Walk& walk, const typename Walk::Field& volumes, const FieldPath& parent) {
-  bool found = false;
+  bool has_claim = false;
   walk.each_item(volumes, parent, [&](const auto& item, const FieldPath& where) {
     std::array<typename Walk::Field, 2> kinds{{{"persistentVolumeClaim", 10}, {"ephemeral", 29}}};
     walk.fields(walk.embedded(item, {"volumeSource", 2}, where), where, kinds);
-    found = found || kinds[0].present || kinds[1].present;
+    has_claim = has_claim || kinds[0].present || kinds[1].present;
   });
-  return found;
+  return has_claim;
 }
 
 template <typename Walk>
 void read_pod_spec(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                    model::PodFacts& pod) {
   if (!field.present) return;
-  const FieldPath here{&parent, field.key};
-  std::array<typename Walk::Field, 12> wanted{{{"nodeName", 10},
-                                               {"schedulerName", 19},
-                                               {"priority", 25},
-                                               {"initContainers", 20},
-                                               {"containers", 2},
-                                               {"resources", 40},
-                                               {"overhead", 32},
-                                               {"affinity", 18},
-                                               {"topologySpreadConstraints", 33},
-                                               {"volumes", 1},
-                                               {"resourceClaims", 39},
-                                               {"schedulingGates", 38}}};
+  const FieldPath spec_path{&parent, field.key};
+  std::array<typename Walk::Field, 12> spec_fields{{{"nodeName", 10},
+                                                    {"schedulerName", 19},
+                                                    {"priority", 25},
+                                                    {"initContainers", 20},
+                                                    {"containers", 2},
+                                                    {"resources", 40},
+                                                    {"overhead", 32},
+                                                    {"affinity", 18},
+                                                    {"topologySpreadConstraints", 33},
+                                                    {"volumes", 1},
+                                                    {"resourceClaims", 39},
+                                                    {"schedulingGates", 38}}};
   const auto& [node, scheduler, priority, init_containers, containers, resources, overhead,
-               affinity, spreading, volumes, resource_claims, gates] = wanted;
-  walk.fields(field.value, here, wanted);
-  walk.text(node, here, pod.node_name);
-  walk.text(scheduler, here, pod.scheduler_name);
-  walk.number(priority, here, pod.priority);
-  walk.each_item(init_containers, here, [&](const auto& item, const FieldPath& where) {
+               affinity, spreading, volumes, resource_claims, gates] = spec_fields;
+  walk.fields(field.value, spec_path, spec_fields);
+  walk.text(node, spec_path, pod.node_name);
+  walk.text(scheduler, spec_path, pod.scheduler_name);
+  walk.number(priority, spec_path, pod.priority);
+  walk.each_item(init_containers, spec_path, [&](const auto& item, const FieldPath& where) {
     read_container(walk, item, where, model::ContainerType::kInit, pod);
   });
-  walk.each_item(containers, here, [&](const auto& item, const FieldPath& where) {
+  walk.each_item(containers, spec_path, [&](const auto& item, const FieldPath& where) {
     read_container(walk, item, where, model::ContainerType::kApp, pod);
   });
-  read_pod_resources(walk, resources, here, pod);
-  const HostRequests overheads = read_host_requests(walk, overhead, here);
+  read_pod_resources(walk, resources, spec_path, pod);
+  const HostRequests overheads = read_host_requests(walk, overhead, spec_path);
   pod.overhead = overheads.resources();
-  read_affinity(walk, affinity, here, pod);
-  read_spreading(walk, spreading, here, pod);
-  if (has_volume_claims(walk, volumes, here)) pod.has_other_constraints = true;
-  if (is_non_empty(walk, resource_claims, here)) pod.has_other_constraints = true;
+  read_affinity(walk, affinity, spec_path, pod);
+  read_spreading(walk, spreading, spec_path, pod);
+  if (has_volume_claims(walk, volumes, spec_path)) pod.has_other_constraints = true;
+  if (is_non_empty(walk, resource_claims, spec_path)) pod.has_other_constraints = true;
   if (overheads.has_others) pod.has_other_constraints = true;
-  pod.gated = is_non_empty(walk, gates, here);
+  pod.gated = is_non_empty(walk, gates, spec_path);
 }
 
 template <typename Walk>
 void read_pod_status(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                      model::PodFacts& pod) {
   if (!field.present) return;
-  const FieldPath here{&parent, field.key};
-  std::array<typename Walk::Field, 2> wanted{{{"phase", 1}, {"nominatedNodeName", 11}}};
-  walk.fields(field.value, here, wanted);
+  const FieldPath status_path{&parent, field.key};
+  std::array<typename Walk::Field, 2> status_fields{{{"phase", 1}, {"nominatedNodeName", 11}}};
+  walk.fields(field.value, status_path, status_fields);
   std::string phase;
-  walk.text(wanted[0], here, phase);
-  walk.text(wanted[1], here, pod.nominated_node_name);
+  walk.text(status_fields[0], status_path, phase);
+  walk.text(status_fields[1], status_path, pod.nominated_node_name);
   pod.finished = phase == "Succeeded" || phase == "Failed";
 }
 
 template <typename Walk>
 model::PodFacts read_pod_facts(Walk& walk, const typename Walk::Value& value,
-                               const FieldPath& where) {
+                               const FieldPath& pod_path) {
   model::PodFacts pod;
-  std::array<typename Walk::Field, 3> wanted{{{"metadata", 1}, {"spec", 2}, {"status", 3}}};
-  walk.fields(value, where, wanted);
-  if (walk.ok()) read_pod_metadata(walk, wanted[0], where, pod);
-  if (walk.ok()) read_pod_spec(walk, wanted[1], where, pod);
-  if (walk.ok()) read_pod_status(walk, wanted[2], where, pod);
+  std::array<typename Walk::Field, 3> pod_fields{{{"metadata", 1}, {"spec", 2}, {"status", 3}}};
+  walk.fields(value, pod_path, pod_fields);
+  if (walk.ok()) read_pod_metadata(walk, pod_fields[0], pod_path, pod);
+  if (walk.ok()) read_pod_spec(walk, pod_fields[1], pod_path, pod);
+  if (walk.ok()) read_pod_status(walk, pod_fields[2], pod_path, pod);
   return pod;
 }
 
@@ -261,18 +262,20 @@ inline bool carries_object(const WatchEvent& event) {
 /// Reads the type of a watch event, and sets `object` to the event's field `object`. The kind of
 /// this object depends on the type of the event.
 template <typename Walk>
-WatchEvent read_event_head(Walk& walk, const typename Walk::Value& root, const FieldPath& where,
-                           typename Walk::Value& object) {
-  std::array<typename Walk::Field, 2> wanted{{{"type", 1}, {"object", 2}}};
+WatchEvent read_event_head(Walk& walk, const typename Walk::Value& root,
+                           const FieldPath& event_path, typename Walk::Value& object) {
+  std::array<typename Walk::Field, 2> event_fields{{{"type", 1}, {"object", 2}}};
   std::string type;
-  walk.fields(root, where, wanted);
-  walk.text(wanted[0], where, type);
+  walk.fields(root, event_path, event_fields);
+  walk.text(event_fields[0], event_path, type);
   const std::optional<WatchEventType> kind = kWatchKindNames.find(type);
   if (!kind) {
-    walk.fail_at(FieldPath{&where, "type"}, "must be ADDED, MODIFIED, DELETED, BOOKMARK or ERROR");
+    walk.fail_at(FieldPath{&event_path, "type"},
+                 "must be ADDED, MODIFIED, DELETED, BOOKMARK or ERROR");
   }
-  if (!wanted[1].present) walk.fail_at(FieldPath{&where, wanted[1].key}, "is missing");
-  object = wanted[1].value;
+  if (!event_fields[1].present)
+    walk.fail_at(FieldPath{&event_path, event_fields[1].key}, "is missing");
+  object = event_fields[1].value;
   WatchEvent event;
   event.type = kind.value_or(WatchEventType::kError);
   return event;
@@ -283,19 +286,19 @@ template <typename Walk>
 void read_event_without_object(Walk& walk, const typename Walk::Value& object, WatchEvent& event) {
   const FieldPath where{nullptr, "object"};
   if (event.type == WatchEventType::kError) {
-    std::array<typename Walk::Field, 2> wanted{{{"code", 6}, {"message", 3}}};
-    walk.fields(object, where, wanted);
-    walk.number(wanted[0], where, event.error_code);
-    walk.text(wanted[1], where, event.error_message);
+    std::array<typename Walk::Field, 2> status_fields{{{"code", 6}, {"message", 3}}};
+    walk.fields(object, where, status_fields);
+    walk.number(status_fields[0], where, event.error_code);
+    walk.text(status_fields[1], where, event.error_message);
     return;
   }
   std::array<typename Walk::Field, 1> metadata{{{"metadata", 1}}};
   std::array<typename Walk::Field, 1> version{{{"resourceVersion", 6}}};
   walk.fields(object, where, metadata);
-  const FieldPath here{&where, metadata[0].key};
-  if (metadata[0].present) walk.fields(metadata[0].value, here, version);
-  walk.text(version[0], here, event.resource_version);
-  if (event.resource_version.empty()) walk.fail_at(here, "has no resourceVersion");
+  const FieldPath metadata_path{&where, metadata[0].key};
+  if (metadata[0].present) walk.fields(metadata[0].value, metadata_path, version);
+  walk.text(version[0], metadata_path, event.resource_version);
+  if (event.resource_version.empty()) walk.fail_at(metadata_path, "has no resourceVersion");
 }
 
 /// Reads a metav1.WatchEvent in protobuf. The object of the event, a pod or a Status, is in an

@@ -91,7 +91,7 @@ class ProtoWalk : public WalkErrors {
   using Value = ProtoValue;
   using Field = WalkField<Value>;
 
-  void fields(const Value& value, const FieldPath& where, std::span<Field> wanted);
+  void fields(const Value& value, const FieldPath& where, std::span<Field> known_fields);
   /// Returns the embedded message `field` of `object`; empty if it is absent. JSON has the fields
   /// of such a message in `object` itself.
   Value embedded(const Value& object, const Field& field, const FieldPath& where);
@@ -113,7 +113,7 @@ class ProtoWalk : public WalkErrors {
   std::string_view merged(const Value& value, const FieldPath& where);
   bool has_type(const Value& value, const FieldPath& where, pbf_wire_type type,
                 std::string_view expected);
-  std::string_view view(const Field& field, const FieldPath& parent, std::string& scratch);
+  std::string_view utf8_text(const Field& field, const FieldPath& parent, std::string& scratch);
   std::int64_t integer(const Field& field, const FieldPath& parent);
 
   std::deque<std::string> merged_;  // messages that are merged from several parts
@@ -169,11 +169,11 @@ std::string_view ProtoWalk::merged(const Value& value, const FieldPath& where) {
   return parts;
 }
 
-void ProtoWalk::fields(const Value& value, const FieldPath& where, std::span<Field> wanted) {
+void ProtoWalk::fields(const Value& value, const FieldPath& where, std::span<Field> known_fields) {
   if (!ok() || !has_type(value, where, pbf_wire_type::length_delimited, "a message")) return;
   const std::string_view message = merged(value, where);
   each_field(message, where, [&](protozero::pbf_reader& reader) {
-    for (Field& field : wanted) {
+    for (Field& field : known_fields) {
       if (field.number != reader.tag()) continue;
       const pbf_wire_type before = field.value.type;
       field.value = take_field(reader, message);
@@ -189,11 +189,11 @@ void ProtoWalk::fields(const Value& value, const FieldPath& where, std::span<Fie
 }
 
 ProtoValue ProtoWalk::embedded(const Value& object, const Field& field, const FieldPath& where) {
-  std::array<Field, 1> wanted{field};
-  fields(object, where, wanted);
-  has_type(wanted[0].value, FieldPath{&where, field.key}, pbf_wire_type::length_delimited,
+  std::array<Field, 1> embedded_fields{field};
+  fields(object, where, embedded_fields);
+  has_type(embedded_fields[0].value, FieldPath{&where, field.key}, pbf_wire_type::length_delimited,
            "a message");
-  return wanted[0].value;
+  return embedded_fields[0].value;
 }
 
 template <typename Visit>
@@ -214,8 +214,8 @@ std::string_view ProtoWalk::bytes(const Field& field, const FieldPath& parent) {
   return field.value.bytes;
 }
 
-std::string_view ProtoWalk::view(const Field& field, const FieldPath& parent,
-                                 std::string& scratch) {
+std::string_view ProtoWalk::utf8_text(const Field& field, const FieldPath& parent,
+                                      std::string& scratch) {
   if (!ok() || !field.present) return {};
   const FieldPath where{&parent, field.key};
   has_type(field.value, where, pbf_wire_type::length_delimited, "a string");
@@ -224,7 +224,7 @@ std::string_view ProtoWalk::view(const Field& field, const FieldPath& parent,
 
 void ProtoWalk::text(const Field& field, const FieldPath& parent, std::string& out) {
   std::string scratch;
-  if (ok() && field.present) out = view(field, parent, scratch);
+  if (ok() && field.present) out = utf8_text(field, parent, scratch);
 }
 
 std::int64_t ProtoWalk::integer(const Field& field, const FieldPath& parent) {
@@ -258,66 +258,67 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
   const FieldPath here{&parent, field.key};
   std::string key_scratch;
   std::string value_scratch;
-  each_item(field, parent, [&](const Value& item, const FieldPath& where) {
+  each_item(field, parent, [&](const Value& map_entry, const FieldPath& where) {
     std::array<Field, 2> entry{{{"key", 1}, {"value", 2}}};
-    fields(item, where, entry);
-    const std::string_view key = view(entry[0], where, key_scratch);
-    const bool kept = ok() && rule.keep(key) && (out.size() < rule.most || out.contains(key));
+    fields(map_entry, where, entry);
+    const std::string_view key = utf8_text(entry[0], where, key_scratch);
+    const bool is_kept = ok() && rule.keep(key) && (out.size() < rule.most || out.contains(key));
     if (rule.others != nullptr && ok() && !rule.keep(key)) *rule.others = true;
-    if (rule.quantities && !kept) return;
+    if (rule.quantities && !is_kept) return;
     const FieldPath place{&here, key};
-    std::string_view value;
+    std::string_view entry_text;
     if (!rule.quantities) {
-      value = view(entry[1], where, value_scratch);
+      entry_text = utf8_text(entry[1], where, value_scratch);
     } else if (entry[1].present) {
       Value last = entry[1].value;
       last.repeated = false;  // takes the last occurrence without merging, as Go does
       std::array<Field, 1> quantity{{{"string", 1}}};
       fields(last, place, quantity);
-      value = view(quantity[0], place, value_scratch);
+      entry_text = utf8_text(quantity[0], place, value_scratch);
     }
-    if (rule.bytes != nullptr) *rule.bytes += key.size() + value.size();
-    if (kept) out.insert_or_assign(std::string{key}, std::string{value});
+    if (rule.bytes != nullptr) *rule.bytes += key.size() + entry_text.size();
+    if (is_kept) out.insert_or_assign(std::string{key}, std::string{entry_text});
   });
 }
 
 /// Returns the object in the envelope `bytes`. Fails if the object is not of kind `kind`.
-ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const FieldPath& where,
+ProtoValue open_envelope(ProtoWalk& walk, std::string_view bytes, const FieldPath& envelope_path,
                          std::string_view kind) {
   if (!walk.ok()) return {};
   if (!bytes.starts_with(kEnvelopeMark)) {
-    walk.fail_at(where, "must begin with `k8s` and a zero byte");
+    walk.fail_at(envelope_path, "must begin with `k8s` and a zero byte");
     return {};
   }
   std::array<ProtoWalk::Field, 3> unknown{{{"typeMeta", 1}, {"raw", 2}, {"contentEncoding", 3}}};
   std::array<ProtoWalk::Field, 1> type_kind{{{"kind", 2}}};
-  walk.fields({.bytes = bytes.substr(kEnvelopeMark.size())}, where, unknown);
+  walk.fields({.bytes = bytes.substr(kEnvelopeMark.size())}, envelope_path, unknown);
   if (unknown[0].present) {
-    walk.fields(unknown[0].value, FieldPath{&where, unknown[0].key}, type_kind);
+    walk.fields(unknown[0].value, FieldPath{&envelope_path, unknown[0].key}, type_kind);
   }
-  std::string found;
+  std::string envelope_kind;
   std::string encoding;
-  walk.text(type_kind[0], FieldPath{&where, unknown[0].key}, found);
-  walk.text(unknown[2], where, encoding);
-  if (found != kind) {
-    walk.fail_at(where, "must be a " + std::string{kind} + ", not " + base::in_quotes(found));
+  walk.text(type_kind[0], FieldPath{&envelope_path, unknown[0].key}, envelope_kind);
+  walk.text(unknown[2], envelope_path, encoding);
+  if (envelope_kind != kind) {
+    walk.fail_at(envelope_path,
+                 "must be a " + std::string{kind} + ", not " + base::in_quotes(envelope_kind));
   }
   if (!encoding.empty()) {
-    walk.fail_at(where, "has the unsupported contentEncoding " + base::in_quotes(encoding));
+    walk.fail_at(envelope_path, "has the unsupported contentEncoding " + base::in_quotes(encoding));
   }
-  return {.bytes = walk.bytes(unknown[1], where)};
+  return {.bytes = walk.bytes(unknown[1], envelope_path)};
 }
 
 }  // namespace
 
 base::Result<WatchEvent> pod_event_from_proto(std::string_view frame) {
-  const FieldPath where{nullptr, "the watch event"};
+  const FieldPath event_path{nullptr, "the watch event"};
   ProtoWalk walk;
   ProtoValue root{.bytes = frame};
-  if (frame.starts_with(kEnvelopeMark)) root = open_envelope(walk, frame, where, "WatchEvent");
+  if (frame.starts_with(kEnvelopeMark)) root = open_envelope(walk, frame, event_path, "WatchEvent");
   ProtoValue extension;
-  WatchEvent event = read_event_head(walk, root, where, extension);
-  const FieldPath place{&where, "object"};
+  WatchEvent event = read_event_head(walk, root, event_path, extension);
+  const FieldPath place{&event_path, "object"};
   std::array<ProtoWalk::Field, 1> raw{{{"raw", 1}}};
   walk.fields(extension, place, raw);
   const ProtoValue object = open_envelope(walk, walk.bytes(raw[0], place), place,

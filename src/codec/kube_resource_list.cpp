@@ -14,14 +14,14 @@ using ParseQuantity = std::optional<std::int64_t> (*)(std::string_view text);
 std::optional<std::int64_t> take_quantity(WalkErrors& walk, const FieldPath& list,
                                           model::StringMap& resources, std::string_view name,
                                           ParseQuantity parse) {
-  const auto found = resources.find(name);
-  if (found == resources.end()) return std::nullopt;
-  const std::optional<std::int64_t> amount = parse(found->second);
+  const auto resource_entry = resources.find(name);
+  if (resource_entry == resources.end()) return std::nullopt;
+  const std::optional<std::int64_t> amount = parse(resource_entry->second);
   if (!amount) {
     walk.fail_at(FieldPath{&list, name}, "must be a Kubernetes quantity of 0 or more, not " +
-                                             base::in_quotes(found->second));
+                                             base::in_quotes(resource_entry->second));
   }
-  resources.erase(found);
+  resources.erase(resource_entry);
   return amount;
 }
 
@@ -29,20 +29,22 @@ std::optional<std::int64_t> take_quantity(WalkErrors& walk, const FieldPath& lis
 
 HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
                                 model::StringMap& resources) {
-  HostRequests amounts;
-  if (resources.empty()) return amounts;
-  amounts.cpu_milli = take_quantity(walk, list, resources, "cpu", request::parse_quantity_milli);
-  amounts.memory_bytes = take_quantity(walk, list, resources, "memory", request::parse_quantity);
-  return amounts;
+  HostRequests host_requests;
+  if (resources.empty()) return host_requests;
+  host_requests.cpu_milli =
+      take_quantity(walk, list, resources, "cpu", request::parse_quantity_milli);
+  host_requests.memory_bytes =
+      take_quantity(walk, list, resources, "memory", request::parse_quantity);
+  return host_requests;
 }
 
 model::HostAllocatable take_allocatable(WalkErrors& walk, const FieldPath& list,
                                         model::StringMap& resources) {
   const auto pods = take_quantity(walk, list, resources, "pods", request::parse_quantity);
-  const HostRequests amounts = take_host_requests(walk, list, resources);
-  return {.resources = amounts.resources(),
+  const HostRequests host_requests = take_host_requests(walk, list, resources);
+  return {.resources = host_requests.resources(),
           .pod_slots = pods.value_or(0),
-          .known = pods || amounts.cpu_milli || amounts.memory_bytes};
+          .known = pods || host_requests.cpu_milli || host_requests.memory_bytes};
 }
 
 }  // namespace snug::codec

@@ -47,9 +47,10 @@ HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
   bool others = false;
   walk.map(list, parent, {.keep = is_relevant_resource, .quantities = true, .others = &others},
            gpu_resources);
-  HostRequests amounts = take_host_requests(walk, FieldPath{&parent, list.key}, gpu_resources);
-  amounts.has_others = others;
-  return amounts;
+  HostRequests host_requests =
+      take_host_requests(walk, FieldPath{&parent, list.key}, gpu_resources);
+  host_requests.has_others = others;
+  return host_requests;
 }
 
 /// Returns the amounts of the list, and ignores its nvidia.com/* entries.

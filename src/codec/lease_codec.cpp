@@ -21,8 +21,8 @@ std::string dump_json(const Json& value) {
 /// member.
 const Json& member(const Json& value, const char* key) {
   static const Json none;
-  const auto found = value.is_object() ? value.find(key) : value.end();
-  return value.is_object() && found != value.end() ? *found : none;
+  const auto json_field = value.is_object() ? value.find(key) : value.end();
+  return value.is_object() && json_field != value.end() ? *json_field : none;
 }
 
 /// Parses JSON. If that fails, tries again without the contents of managedFields. The result is
@@ -39,8 +39,8 @@ Json parse(std::string_view text) {
   };
   Json value = parse_once(text);
   if (!value.is_discarded()) return value;
-  std::string without(text);
-  return blank_managed_fields(without) ? parse_once(without) : value;
+  std::string trimmed_text(text);
+  return blank_managed_fields(trimmed_text) ? parse_once(trimmed_text) : value;
 }
 
 /// Reads the fields of a Lease's spec. Remembers the last field with an invalid value.
@@ -49,19 +49,19 @@ class SpecReader {
   explicit SpecReader(const Json& spec) : spec_(spec) {}
 
   std::string text(const char* key) {
-    const Json& value = member(spec_, key);
-    if (value.is_string()) return value.get<std::string>();
-    if (!value.is_null()) invalid_key_ = key;
+    const Json& spec_field = member(spec_, key);
+    if (spec_field.is_string()) return spec_field.get<std::string>();
+    if (!spec_field.is_null()) invalid_key_ = key;
     return {};
   }
   /// Accepts only 32-bit integers, because the fields of the API are int32.
   std::int64_t number(const char* key) {
-    const Json& value = member(spec_, key);
-    if (value.is_number_integer()) {
-      const auto number = value.get<std::int64_t>();
+    const Json& spec_field = member(spec_, key);
+    if (spec_field.is_number_integer()) {
+      const auto number = spec_field.get<std::int64_t>();
       if (std::in_range<std::int32_t>(number)) return number;
     }
-    if (!value.is_null()) invalid_key_ = key;
+    if (!spec_field.is_null()) invalid_key_ = key;
     return 0;
   }
   [[nodiscard]] const std::string& invalid_key() const { return invalid_key_; }
@@ -101,8 +101,9 @@ base::Result<leader::Lease> to_lease(const Json& object) {
 base::Result<leader::Lease> read_lease(std::string_view json) { return to_lease(parse(json)); }
 
 std::string write_lease(const leader::LeaseName& name, const leader::LeaseRecord& record,
-                        const leader::Lease* over, std::string_view now) {
-  Json object = over == nullptr ? Json::object() : Json::parse(over->object, nullptr, false);
+                        const leader::Lease* replaced_lease, std::string_view now) {
+  Json object = replaced_lease == nullptr ? Json::object()
+                                          : Json::parse(replaced_lease->object, nullptr, false);
   if (!object.is_object()) object = Json::object();
   object["apiVersion"] = "coordination.k8s.io/v1";
   object["kind"] = "Lease";
@@ -122,21 +123,21 @@ base::Result<LeaseEvent> read_lease_event(std::string_view json) {
   const Json& type = member(event, "type");
   const Json& object = member(event, "object");
   if (!type.is_string()) return base::fail(base::ErrorCode::kInvalid, "it is not a watch event");
-  LeaseEvent read;
+  LeaseEvent lease_event;
   if (type == "ERROR") {
-    read.type = LeaseEvent::Type::kError;
+    lease_event.type = LeaseEvent::Type::kError;
     const Json& code = member(object, "code");
-    if (code.is_number_integer()) read.error_code = code.get<int>();
+    if (code.is_number_integer()) lease_event.error_code = code.get<int>();
     const Json& message = member(object, "message");
-    if (message.is_string()) read.error_message = message.get<std::string>();
-    return read;
+    if (message.is_string()) lease_event.error_message = message.get<std::string>();
+    return lease_event;
   }
   auto lease = to_lease(object);
   if (!lease) return std::unexpected(lease.error());
-  read.resource_version = lease->resource_version;
-  if (type == "DELETED") read.type = LeaseEvent::Type::kDeleted;
-  if (type == "ADDED" || type == "MODIFIED") read.type = LeaseEvent::Type::kChanged;
-  return read;
+  lease_event.resource_version = lease->resource_version;
+  if (type == "DELETED") lease_event.type = LeaseEvent::Type::kDeleted;
+  if (type == "ADDED" || type == "MODIFIED") lease_event.type = LeaseEvent::Type::kChanged;
+  return lease_event;
 }
 
 }  // namespace snug::codec

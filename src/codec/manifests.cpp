@@ -24,13 +24,13 @@ class ManifestReader {
 
   base::Result<Manifests> read(std::string_view json) {
     const SplitList split = split_list(json);
-    auto root = parser_.parse(split.frame);
-    if (!root) return with_source(root.error());
+    auto manifest = parser_.parse(split.frame);
+    if (!manifest) return with_source(manifest.error());
     const FieldPath where{nullptr, "the manifest"};
-    auto kind = read_kind(*root, where, "");
+    auto kind = read_kind(*manifest, where, "");
     if (!kind) return with_source(kind.error());
     if (*kind == "Node" || *kind == "Pod") {
-      if (auto added = add(*root, *kind, where); !added) return with_source(added.error());
+      if (auto added = add(*manifest, *kind, where); !added) return with_source(added.error());
       return std::move(manifests_);
     }
     std::string item_kind;
@@ -42,7 +42,7 @@ class ManifestReader {
                                           "; allowed are List, NodeList, PodList, Node and "
                                           "Pod"});
     }
-    if (auto checked = check_frame(*root, where); !checked) return with_source(checked.error());
+    if (auto checked = check_frame(*manifest, where); !checked) return with_source(checked.error());
     for (std::size_t i = 0; i < split.items.size(); ++i) {
       const FieldPath here{nullptr, "items", static_cast<std::ptrdiff_t>(i)};
       if (auto added = add_item(split.items[i], here, item_kind); !added) {
@@ -58,12 +58,12 @@ class ManifestReader {
   }
 
   static base::Result<std::string> read_kind(const element& object, const FieldPath& where,
-                                             const std::string& otherwise) {
+                                             const std::string& default_kind) {
     DomWalk walk;
-    std::array<Field, 1> wanted{{{"kind"}}};
-    std::string kind = otherwise;
-    walk.fields(object, where, wanted);
-    walk.text(wanted[0], where, kind);
+    std::array<Field, 1> kind_fields{{{"kind"}}};
+    std::string kind = default_kind;
+    walk.fields(object, where, kind_fields);
+    walk.text(kind_fields[0], where, kind);
     if (walk.ok() && kind.empty()) walk.fail_at(FieldPath{&where, "kind"}, "is missing");
     if (!walk.ok()) return walk.take_error();
     return kind;
@@ -71,11 +71,11 @@ class ManifestReader {
 
   /// Fails if the frame still has items. split_list() moves the items out of the frame, but does
   /// not find them if their key is written with escapes.
-  static base::Result<void> check_frame(const element& root, const FieldPath& where) {
+  static base::Result<void> check_frame(const element& manifest, const FieldPath& where) {
     DomWalk walk;
-    std::array<Field, 1> wanted{{{"items"}}};
-    walk.fields(root, where, wanted);
-    walk.each_item(wanted[0], where, [&](const element&, const FieldPath& item) {
+    std::array<Field, 1> items_fields{{{"items"}}};
+    walk.fields(manifest, where, items_fields);
+    walk.each_item(items_fields[0], where, [&](const element&, const FieldPath& item) {
       walk.fail_at(item, "is under a key that is written with escapes; write the key as \"items\"");
     });
     if (!walk.ok()) return walk.take_error();
@@ -83,12 +83,13 @@ class ManifestReader {
   }
 
   base::Result<void> add_item(std::string_view text, const FieldPath& where,
-                              const std::string& kind) {
-    auto item = parser_.parse(text);
-    if (!item) return base::fail(item.error().code, where.to_text() + ": " + item.error().message);
-    auto found = read_kind(*item, where, kind);
-    if (!found) return std::unexpected(found.error());
-    return add(*item, *found, where);
+                              const std::string& default_kind) {
+    auto list_item = parser_.parse(text);
+    if (!list_item)
+      return base::fail(list_item.error().code, where.to_text() + ": " + list_item.error().message);
+    auto item_kind = read_kind(*list_item, where, default_kind);
+    if (!item_kind) return std::unexpected(item_kind.error());
+    return add(*list_item, *item_kind, where);
   }
 
   base::Result<void> add(const element& object, const std::string& kind, const FieldPath& where) {
@@ -114,9 +115,9 @@ class ManifestReader {
   }
 
   static std::unexpected<base::Error> duplicate_error(const FieldPath& where,
-                                                      const std::string& what) {
+                                                      const std::string& object_text) {
     return base::fail(base::ErrorCode::kInvalid,
-                      where.to_text() + ": the " + what + " is given twice");
+                      where.to_text() + ": the " + object_text + " is given twice");
   }
 
   std::string_view source_;
@@ -157,28 +158,28 @@ base::Result<Manifests> read_manifests(std::string_view text, std::string_view s
   return ManifestReader(source, limits).read(*json);
 }
 
-base::Result<void> append(Manifests& all, Manifests more, std::string_view source) {
-  std::set<std::string> known;
-  const auto add = [&](const std::string& what) -> base::Result<void> {
-    if (known.insert(what).second) return {};
-    return base::fail(base::ErrorCode::kInvalid,
-                      std::string(source) + ": the " + what + " is given twice in the manifests");
+base::Result<void> append(Manifests& manifests, Manifests file_manifests, std::string_view source) {
+  std::set<std::string> seen_objects;
+  const auto add_once = [&](const std::string& object_text) -> base::Result<void> {
+    if (seen_objects.insert(object_text).second) return {};
+    return base::fail(base::ErrorCode::kInvalid, std::string(source) + ": the " + object_text +
+                                                     " is given twice in the manifests");
   };
   const auto add_all = [&](const Manifests& objects) -> base::Result<void> {
     for (const model::NodeFacts& node : objects.nodes) {
-      if (auto added = add("node " + node.name); !added) return added;
+      if (auto added = add_once("node " + node.name); !added) return added;
     }
     for (const model::PodFacts& pod : objects.pods) {
-      if (auto added = add("pod " + pod.name_space + "/" + pod.name); !added) return added;
+      if (auto added = add_once("pod " + pod.name_space + "/" + pod.name); !added) return added;
       if (pod.uid.empty()) continue;
-      if (auto added = add("uid " + pod.uid); !added) return added;
+      if (auto added = add_once("uid " + pod.uid); !added) return added;
     }
     return {};
   };
-  if (auto added = add_all(all); !added) return added;
-  if (auto added = add_all(more); !added) return added;
-  std::ranges::move(more.nodes, std::back_inserter(all.nodes));
-  std::ranges::move(more.pods, std::back_inserter(all.pods));
+  if (auto added = add_all(manifests); !added) return added;
+  if (auto added = add_all(file_manifests); !added) return added;
+  std::ranges::move(file_manifests.nodes, std::back_inserter(manifests.nodes));
+  std::ranges::move(file_manifests.pods, std::back_inserter(manifests.pods));
   return {};
 }
 

@@ -13,12 +13,13 @@ namespace snug::codec {
 namespace {
 
 std::int64_t units_of(const model::StringMap& status, const std::string& resource) {
-  const auto found = status.find(resource);
-  return found == status.end() ? 0 : read_units(resource, found->second).value_or(0);
+  const auto status_entry = status.find(resource);
+  return status_entry == status.end() ? 0 : read_units(resource, status_entry->second).value_or(0);
 }
 
-std::string label_of(std::string_view profile, std::string_view what) {
-  return std::string(mig::kMigResourcePrefix) + std::string(profile) + "." + std::string(what);
+std::string label_of(std::string_view profile, std::string_view label_suffix) {
+  return std::string(mig::kMigResourcePrefix) + std::string(profile) + "." +
+         std::string(label_suffix);
 }
 
 bool is_mixed(const model::NodeFacts& node) {
@@ -63,17 +64,17 @@ base::Result<std::int64_t> labelled_slices(const model::NodeFacts& node, std::st
 /// Returns a sentence if the node's capacity and labels have different numbers of slices of this
 /// profile, and otherwise an empty text.
 std::string check_profile(const model::NodeFacts& node, const std::string& profile) {
-  const auto labelled = labelled_slices(node, profile);
-  if (!labelled) return labelled.error().message;
+  const auto label_slices = labelled_slices(node, profile);
+  if (!label_slices) return label_slices.error().message;
   const std::string resource = std::string(mig::kMigResourcePrefix) + profile;
-  std::int64_t offered = 0;
+  std::int64_t offered_slices = 0;
   for (const std::string& name : {resource, resource + std::string(mig::kSharedResourceSuffix)}) {
-    if (!is_withdrawn_slice(node, name)) offered += units_of(node.capacity, name);
+    if (!is_withdrawn_slice(node, name)) offered_slices += units_of(node.capacity, name);
   }
-  if (offered == *labelled) return "";
-  const std::string has = "the node's capacity has " + std::to_string(offered) + " " +
+  if (offered_slices == *label_slices) return "";
+  const std::string has = "the node's capacity has " + std::to_string(offered_slices) + " " +
                           base::printable_excerpt(resource) + ", but its labels ";
-  return has + (is_mixed(node) ? "say " + std::to_string(*labelled)
+  return has + (is_mixed(node) ? "say " + std::to_string(*label_slices)
                                : "do not say nvidia.com/mig.strategy=mixed");
 }
 
@@ -93,31 +94,32 @@ enum class CardScope : std::uint8_t {
 std::vector<model::MigTablePtr> tables_of(const model::NodeFacts& node,
                                           const model::NodeInventory& inventory, CardScope cards) {
   std::vector<model::MigTablePtr> tables;
-  const bool some = cards == CardScope::kInMigMode &&
-                    std::ranges::any_of(inventory.gpus, &model::GpuInfo::mig_enabled);
+  const bool some_in_mig_mode = cards == CardScope::kInMigMode &&
+                                std::ranges::any_of(inventory.gpus, &model::GpuInfo::mig_enabled);
   for (const model::GpuInfo& gpu : inventory.gpus) {
-    if (some && !gpu.mig_enabled) continue;
+    if (some_in_mig_mode && !gpu.mig_enabled) continue;
     model::MigTablePtr table =
         gpu.mig_table ? gpu.mig_table.pointer() : built_in_table(gpu.model, gpu.memory);
-    const bool known = std::ranges::find(tables, table) != tables.end();
-    if (table != nullptr && !known) tables.push_back(std::move(table));
+    const bool is_listed = std::ranges::find(tables, table) != tables.end();
+    if (table != nullptr && !is_listed) tables.push_back(std::move(table));
   }
   if (!inventory.gpus.empty()) return tables;
   const MigProduct product = mig_product(value_or_empty(node.labels, kProductLabel));
   // With the strategy `single`, the memory label has the memory of a slice, not of the card.
-  const bool whole = product.profile.empty();
+  const bool is_whole_card = product.profile.empty();
   const std::string_view memory = value_or_empty(node.labels, kMemoryLabel);
   model::MigTablePtr table =
-      built_in_table(product.model, {whole ? base::parse_integer(memory).value_or(0) : 0});
+      built_in_table(product.model, {is_whole_card ? base::parse_integer(memory).value_or(0) : 0});
   if (table != nullptr) tables.push_back(std::move(table));
   return tables;
 }
 
-/// Returns the compute of a slice in milli-GPU, rounded down. `part` is the profile as a resource
-/// nvidia.com/mig-<part> spells it. If the tables have different values, returns the largest, so
-/// that no namespace exceeds its cap. If no table has the profile, returns 0.
-std::int64_t slice_milli(const std::vector<model::MigTablePtr>& tables, std::string_view part) {
-  const auto profile = mig::parse_resource_profile(part);
+/// Returns the compute of a slice in milli-GPU, rounded down. `resource_profile` is the profile as
+/// in nvidia.com/mig-<resource_profile>. If the tables have different values, returns the largest,
+/// so that no namespace exceeds its cap. If no table has the profile, returns 0.
+std::int64_t slice_milli(const std::vector<model::MigTablePtr>& tables,
+                         std::string_view resource_profile) {
+  const auto profile = mig::parse_resource_profile(resource_profile);
   std::int64_t milli = 0;
   if (!profile) return milli;
   for (const model::MigTablePtr& table : tables) {
@@ -141,16 +143,18 @@ void add_profile(const std::vector<model::MigTablePtr>& tables, const std::strin
   }
 }
 
-/// Returns the milli-GPU of one slice of the resource nvidia.com/mig-<part>. If no table has the
-/// profile, uses the label nvidia.com/mig-<part>.product, because nvidia.com/gpu.product names only
-/// one of a node's GPU models.
+/// Returns the milli-GPU of one slice of the resource nvidia.com/mig-<resource_profile>. If no
+/// table has the profile, uses the label nvidia.com/mig-<resource_profile>.product, because
+/// nvidia.com/gpu.product names only one of a node's GPU models.
 std::int64_t resource_milli(const model::NodeFacts& node,
-                            const std::vector<model::MigTablePtr>& tables, std::string_view part) {
-  const std::int64_t milli = slice_milli(tables, part);
+                            const std::vector<model::MigTablePtr>& tables,
+                            std::string_view resource_profile) {
+  const std::int64_t milli = slice_milli(tables, resource_profile);
   if (milli > 0) return milli;
-  const MigProduct product = mig_product(value_or_empty(node.labels, label_of(part, "product")));
+  const MigProduct product =
+      mig_product(value_or_empty(node.labels, label_of(resource_profile, "product")));
   const model::MigTablePtr table = built_in_table(product.model, {0});
-  return table == nullptr ? 0 : slice_milli({table}, part);
+  return table == nullptr ? 0 : slice_milli({table}, resource_profile);
 }
 
 }  // namespace
@@ -182,15 +186,16 @@ void close_while_reconfiguring(const model::NodeFacts& node, model::NodeInventor
 
 bool is_withdrawn_slice(const model::NodeFacts& node, std::string_view resource) {
   if (!resource.starts_with(mig::kMigResourcePrefix)) return false;
-  const auto usable = node.allocatable.find(resource);
-  return usable != node.allocatable.end() && units_of(node.allocatable, usable->first) == 0 &&
+  const auto allocatable_entry = node.allocatable.find(resource);
+  return allocatable_entry != node.allocatable.end() &&
+         units_of(node.allocatable, allocatable_entry->first) == 0 &&
          labelled_slices(node, mig::profile_in_resource(resource)).value_or(1) == 0;
 }
 
 bool plugin_offers_slices(const model::NodeFacts& node) {
-  return std::ranges::any_of(node.capacity, [&](const auto& stated) {
-    return stated.first.starts_with(mig::kMigResourcePrefix) && stated.second != "0" &&
-           !is_withdrawn_slice(node, stated.first);
+  return std::ranges::any_of(node.capacity, [&](const auto& capacity_entry) {
+    return capacity_entry.first.starts_with(mig::kMigResourcePrefix) &&
+           capacity_entry.second != "0" && !is_withdrawn_slice(node, capacity_entry.first);
   });
 }
 
@@ -204,25 +209,25 @@ std::string check_slice_counts(const model::NodeFacts& node) {
 void read_plugin_slices(const model::NodeFacts& node, model::NodeInventory& inventory) {
   const MigProduct product = mig_product(value_or_empty(node.labels, kProductLabel));
   inventory.plugin_owns_all_slices = plugin_offers_only_slices(node);
-  const bool any = std::ranges::any_of(inventory.kubelet_capacity, [](const auto& units) {
+  const bool offers_slices = std::ranges::any_of(inventory.kubelet_capacity, [](const auto& units) {
     return units.first.starts_with(mig::kMigResourcePrefix);
   });
-  if (!any && product.profile.empty()) return;
+  if (!offers_slices && product.profile.empty()) return;
   const std::vector<model::MigTablePtr> tables = tables_of(node, inventory, CardScope::kInMigMode);
   const std::int64_t gpu_replicas = inventory.replicas;
   for (const auto& [resource, units] : inventory.kubelet_capacity) {
-    std::int64_t whole = base::kWholeGpu.value;
+    std::int64_t device_milli = base::kWholeGpu.value;
     std::int64_t replicas = gpu_replicas;
     if (resource.starts_with(mig::kMigResourcePrefix)) {
-      const std::string_view part = mig::profile_in_resource(resource);
-      const auto profile = mig::parse_resource_profile(part);
+      const std::string_view resource_profile = mig::profile_in_resource(resource);
+      const auto profile = mig::parse_resource_profile(resource_profile);
       if (units > 0 && profile) add_profile(tables, profile->canonical, inventory.plugin_profiles);
-      whole = resource_milli(node, tables, part);
-      replicas = replicas_from_label(node, label_of(part, "replicas"));
+      device_milli = resource_milli(node, tables, resource_profile);
+      replicas = replicas_from_label(node, label_of(resource_profile, "replicas"));
     } else if (!product.profile.empty()) {
-      whole = slice_milli(tables, product.profile);
+      device_milli = slice_milli(tables, product.profile);
     }
-    inventory.milli_per_unit[resource] = {(whole + replicas - 1) / replicas};
+    inventory.milli_per_unit[resource] = {(device_milli + replicas - 1) / replicas};
     inventory.replicas = std::max(inventory.replicas, replicas);
   }
 }

@@ -20,16 +20,16 @@ ObjectNames names_in_json(std::string_view text) {
   using Event = nlohmann::json::parse_event_t;
   ObjectNames names;
   std::vector<std::string> path;
-  const auto visit = [&](int depth, Event event, nlohmann::json& parsed) {
+  const auto visit = [&](int depth, Event event, nlohmann::json& json_value) {
     const auto level = static_cast<std::size_t>(depth);
     if (event == Event::key) {
       path.resize(level);
-      path.back() = parsed.get<std::string>();
-    } else if (event == Event::value && parsed.is_string() && level == path.size() && level >= 2 &&
-               path[level - 2] == "metadata" &&
+      path.back() = json_value.get<std::string>();
+    } else if (event == Event::value && json_value.is_string() && level == path.size() &&
+               level >= 2 && path[level - 2] == "metadata" &&
                (level == 2 || (level == 3 && path[0] == "object"))) {
-      if (path.back() == "namespace") names.name_space = parsed.get<std::string>();
-      if (path.back() == "name") names.name = parsed.get<std::string>();
+      if (path.back() == "namespace") names.name_space = json_value.get<std::string>();
+      if (path.back() == "name") names.name = json_value.get<std::string>();
     }
     return true;
   };
@@ -65,10 +65,10 @@ bool is_object_name(std::string_view text) {
                              [](char c) { return is_lower_alnum(c) || c == '-' || c == '.'; });
 }
 
-base::Result<void> check_object_name(std::string_view what, std::string_view name) {
+base::Result<void> check_object_name(std::string_view object_kind, std::string_view name) {
   if (is_object_name(name)) return {};
   return base::fail(base::ErrorCode::kInvalid,
-                    "the " + std::string(what) + " `" + base::clip_text(name, 63) +
+                    "the " + std::string(object_kind) + " `" + base::clip_text(name, 63) +
                         "` is not a Kubernetes name (1 to 253 of a-z, 0-9, `-` and `.`)");
 }
 

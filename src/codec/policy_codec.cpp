@@ -41,10 +41,12 @@ class PolicyReader {
       return yaml_.error_at(*version, "version must be 1" + unquoted_hint(*version));
     }
     score::Policy policy;
-    if (auto read = read_profiles(root, policy); !read) return std::unexpected(read.error());
-    if (auto read = read_default(root, policy); !read) return std::unexpected(read.error());
-    if (auto read = read_policy_rows(root, yaml_, policy); !read) {
-      return std::unexpected(read.error());
+    if (auto profiles_read = read_profiles(root, policy); !profiles_read)
+      return std::unexpected(profiles_read.error());
+    if (auto default_read = read_default(root, policy); !default_read)
+      return std::unexpected(default_read.error());
+    if (auto rows_read = read_policy_rows(root, yaml_, policy); !rows_read) {
+      return std::unexpected(rows_read.error());
     }
     return policy;
   }
@@ -69,30 +71,31 @@ class PolicyReader {
     return {};
   }
 
-  base::Result<score::Profile> read_profile(const std::string& name, const YamlNode& node) const {
+  base::Result<score::Profile> read_profile(const std::string& name,
+                                            const YamlNode& profile_node) const {
     constexpr std::array<std::string_view, 3> kKeys{"terms", "quantum", "churnQuantum"};
-    if (auto checked = yaml_.check_keys(node, "a profile", kKeys); !checked) {
+    if (auto checked = yaml_.check_keys(profile_node, "a profile", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
-    const YamlNode* terms = node.find("terms");
+    const YamlNode* terms = profile_node.find("terms");
     const auto most = static_cast<std::size_t>(yaml_.limits().max_policy_terms);
     if (terms == nullptr || terms->type != YamlNode::Type::kSequence || terms->items.empty() ||
         terms->items.size() > most) {
-      return yaml_.error_at(terms == nullptr ? node : *terms,
+      return yaml_.error_at(terms == nullptr ? profile_node : *terms,
                             "terms must be a list of 1 to " + std::to_string(most) +
                                 " terms, each " + "{term: NAME, weight: INTEGER}");
     }
     score::Profile profile{.name = name};
     auto quantum =
-        read_by_regime(node, {"quantum", "churnQuantum", ""}, {1, score::kMaxQuantum}, 1);
+        read_by_regime(profile_node, {"quantum", "churnQuantum", ""}, {1, score::kMaxQuantum}, 1);
     if (!quantum) return std::unexpected(quantum.error());
     profile.quantum = *quantum;
     for (const YamlNode& item : terms->items) {
       auto term = read_term(item);
       if (!term) return std::unexpected(term.error());
-      const bool twice =
+      const bool is_repeated =
           std::ranges::any_of(profile.terms, [&](const auto& t) { return t.term == term->term; });
-      if (twice) {
+      if (is_repeated) {
         return yaml_.error_at(
             item, "the term " + std::string(term->term->name) + " is in this profile twice");
       }
@@ -101,24 +104,24 @@ class PolicyReader {
     return profile;
   }
 
-  base::Result<score::WeightedTerm> read_term(const YamlNode& node) const {
+  base::Result<score::WeightedTerm> read_term(const YamlNode& term_node) const {
     constexpr std::array<std::string_view, 4> kKeys{"term", "weight", "churnWeight",
                                                     "saturatedWeight"};
-    if (auto checked = yaml_.check_keys(node, "a term", kKeys); !checked) {
+    if (auto checked = yaml_.check_keys(term_node, "a term", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
-    const YamlNode* name = node.find("term");
+    const YamlNode* name = term_node.find("term");
     const score::TermRow* row = name == nullptr || name->type != YamlNode::Type::kScalar
                                     ? nullptr
                                     : score::find_term(name->text);
     if (row == nullptr) {
       const bool named = name != nullptr && name->type == YamlNode::Type::kScalar;
-      return yaml_.error_at(name == nullptr ? node : *name,
+      return yaml_.error_at(name == nullptr ? term_node : *name,
                             (named ? "unknown term " + base::in_quotes(name->text)
                                    : std::string("the name of the term is missing")) +
                                 "; the terms are " + term_names());
     }
-    auto weight = read_by_regime(node, {"weight", "churnWeight", "saturatedWeight"},
+    auto weight = read_by_regime(term_node, {"weight", "churnWeight", "saturatedWeight"},
                                  {-score::kMaxWeight, score::kMaxWeight}, {});
     if (!weight) return std::unexpected(weight.error());
     return score::WeightedTerm{row, *weight};
@@ -140,20 +143,20 @@ class PolicyReader {
   /// Reads a number for each regime. If the key of a regime is absent, the regime has the number of
   /// the regime before it in RegimeKeys. If the key of `filling` is absent, its number is
   /// `missing`. If `missing` is nullopt, the key of `filling` is required.
-  base::Result<score::ByRegime> read_by_regime(const YamlNode& node, const RegimeKeys& keys,
-                                               const Range& range,
+  base::Result<score::ByRegime> read_by_regime(const YamlNode& profile_or_term,
+                                               const RegimeKeys& keys, const Range& range,
                                                std::optional<std::int64_t> missing) const {
-    if (node.find(keys.filling) == nullptr && !missing) {
-      return yaml_.error_at(node, "the key " + std::string(keys.filling) +
-                                      " is missing; it must be " + an_integer(range));
+    if (profile_or_term.find(keys.filling) == nullptr && !missing) {
+      return yaml_.error_at(profile_or_term, "the key " + std::string(keys.filling) +
+                                                 " is missing; it must be " + an_integer(range));
     }
     std::array<std::int64_t, 3> numbers{missing.value_or(0)};
     const std::array names{keys.filling, keys.churning, keys.saturated};
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (i > 0) numbers[i] = numbers[i - 1];
-      const YamlNode* found = names[i].empty() ? nullptr : node.find(names[i]);
-      if (found == nullptr) continue;
-      const auto number = read_integer(*found, names[i], range);
+      const YamlNode* number_node = names[i].empty() ? nullptr : profile_or_term.find(names[i]);
+      if (number_node == nullptr) continue;
+      const auto number = read_integer(*number_node, names[i], range);
       if (!number) return std::unexpected(number.error());
       numbers[i] = *number;
     }
@@ -166,13 +169,13 @@ class PolicyReader {
            std::to_string(range.largest);
   }
 
-  base::Result<std::int64_t> read_integer(const YamlNode& node, std::string_view key,
+  base::Result<std::int64_t> read_integer(const YamlNode& number_node, std::string_view key,
                                           const Range& range) const {
-    const bool plain = node.type == YamlNode::Type::kScalar && !node.quoted;
-    const auto value = plain ? base::parse_integer(node.text) : std::nullopt;
+    const bool plain = number_node.type == YamlNode::Type::kScalar && !number_node.quoted;
+    const auto value = plain ? base::parse_integer(number_node.text) : std::nullopt;
     if (value && *value >= range.smallest && *value <= range.largest) return *value;
-    return yaml_.error_at(node,
-                          std::string(key) + " must be " + an_integer(range) + unquoted_hint(node));
+    return yaml_.error_at(number_node, std::string(key) + " must be " + an_integer(range) +
+                                           unquoted_hint(number_node));
   }
 
   base::Result<void> read_default(const YamlNode& root, score::Policy& policy) const {

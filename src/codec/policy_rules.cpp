@@ -19,18 +19,20 @@ class RuleListsReader {
       return std::unexpected(checked.error());
     }
     std::vector<score::ProfileRule> rules;
-    ShadowedNamespaces taken(yaml_, "rule");
-    const YamlNode* takes_all = nullptr;
-    for (const YamlNode& item : list.items) {
-      if (takes_all != nullptr) return yaml_.unreachable_error(item, *takes_all, "rule");
-      auto rule = read_rule(item);
+    ShadowedNamespaces earlier_namespaces(yaml_, "rule");
+    const YamlNode* catch_all_rule = nullptr;
+    for (const YamlNode& rule_node : list.items) {
+      if (catch_all_rule != nullptr)
+        return yaml_.unreachable_error(rule_node, *catch_all_rule, "rule");
+      auto rule = read_rule(rule_node);
       if (!rule) return std::unexpected(rule.error());
       const bool every_namespace =
           rule->namespaces.empty() || PolicyYaml::matches_every_namespace(rule->namespaces);
-      if (auto checked = taken.check_row(item); !checked) return std::unexpected(checked.error());
+      if (auto checked = earlier_namespaces.check_row(rule_node); !checked)
+        return std::unexpected(checked.error());
       if (rule->pod_labels.empty() && rule->gpu_models.empty()) {
-        taken.add_row(item);
-        if (every_namespace) takes_all = &item;
+        earlier_namespaces.add_row(rule_node);
+        if (every_namespace) catch_all_rule = &rule_node;
       }
       rules.push_back(*std::move(rule));
     }
@@ -51,47 +53,47 @@ class RuleListsReader {
   }
 
  private:
-  base::Result<score::ProfileRule> read_rule(const YamlNode& node) const {
+  base::Result<score::ProfileRule> read_rule(const YamlNode& rule_node) const {
     constexpr std::array<std::string_view, 4> kKeys{"namespaces", "podLabels", "gpuModels",
                                                     "profile"};
-    if (auto checked = yaml_.check_keys(node, "a rule", kKeys); !checked) {
+    if (auto checked = yaml_.check_keys(rule_node, "a rule", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
     score::ProfileRule rule;
-    if (const YamlNode* list = node.find("namespaces"); list != nullptr) {
+    if (const YamlNode* list = rule_node.find("namespaces"); list != nullptr) {
       auto patterns = yaml_.namespaces(*list);
       if (!patterns) return std::unexpected(patterns.error());
       rule.namespaces = *std::move(patterns);
     }
-    if (const YamlNode* map = node.find("podLabels"); map != nullptr) {
+    if (const YamlNode* map = rule_node.find("podLabels"); map != nullptr) {
       auto labels = pod_labels(*map);
       if (!labels) return std::unexpected(labels.error());
       rule.pod_labels = *std::move(labels);
     }
-    if (const YamlNode* list = node.find("gpuModels"); list != nullptr) {
+    if (const YamlNode* list = rule_node.find("gpuModels"); list != nullptr) {
       auto patterns = gpu_models(*list);
       if (!patterns) return std::unexpected(patterns.error());
       rule.gpu_models = *std::move(patterns);
     }
-    const YamlNode* profile = node.find("profile");
+    const YamlNode* profile = rule_node.find("profile");
     if (profile == nullptr) {
-      return yaml_.error_at(node, "the key profile is missing; it" + profile_rule_text());
+      return yaml_.error_at(rule_node, "the key profile is missing; it" + profile_rule_text());
     }
     if (!is_profile(*profile)) return yaml_.error_at(*profile, "profile" + profile_rule_text());
     rule.profile = profile->text;
     return rule;
   }
 
-  base::Result<score::PodChoice> read_choice(const YamlNode& node) const {
+  base::Result<score::PodChoice> read_choice(const YamlNode& choice_node) const {
     constexpr std::array<std::string_view, 2> kKeys{"namespaces", "profiles"};
-    if (auto checked = yaml_.check_keys(node, "a row of podChoice", kKeys); !checked) {
+    if (auto checked = yaml_.check_keys(choice_node, "a row of podChoice", kKeys); !checked) {
       return std::unexpected(checked.error());
     }
-    auto patterns = yaml_.required_namespaces(node);
+    auto patterns = yaml_.required_namespaces(choice_node);
     if (!patterns) return std::unexpected(patterns.error());
-    const YamlNode* list = node.find("profiles");
+    const YamlNode* list = choice_node.find("profiles");
     if (list == nullptr) {
-      return yaml_.error_at(node,
+      return yaml_.error_at(choice_node,
                             "the key profiles is missing; it must be a list of profiles' names");
     }
     auto profiles = yaml_.string_list(*list, "profiles", "profiles' names");
@@ -106,9 +108,9 @@ class RuleListsReader {
   base::Result<Texts> gpu_models(const YamlNode& list) const {
     auto patterns = yaml_.string_list(list, "gpuModels", "GPU models' names or patterns");
     if (!patterns) return patterns;
-    for (const YamlNode& item : list.items) {
-      if (!item.text.starts_with('!')) continue;
-      return yaml_.error_at(item,
+    for (const YamlNode& pattern_node : list.items) {
+      if (!pattern_node.text.starts_with('!')) continue;
+      return yaml_.error_at(pattern_node,
                             "a pattern of gpuModels cannot exclude with !; put a rule for "
                             "that model before this one");
     }
@@ -132,8 +134,9 @@ class RuleListsReader {
     return labels;
   }
 
-  bool is_profile(const YamlNode& node) const {
-    return node.type == YamlNode::Type::kScalar && policy_.profiles.contains(node.text);
+  bool is_profile(const YamlNode& profile_node) const {
+    return profile_node.type == YamlNode::Type::kScalar &&
+           policy_.profiles.contains(profile_node.text);
   }
 
   std::string profile_rule_text() const {

@@ -15,56 +15,59 @@ constexpr std::array<std::string_view, 4> kSharingKeys{"namespaces", "neighbours
 
 bool is_plain(const YamlNode& node) { return node.type == YamlNode::Type::kScalar && !node.quoted; }
 
-base::Result<void> read_neighbours(const YamlNode& value, const PolicyYaml& yaml,
+base::Result<void> read_neighbours(const YamlNode& neighbours_node, const PolicyYaml& yaml,
                                    model::SharingRule& rule) {
-  const bool text = value.type == YamlNode::Type::kScalar;
-  if (!text || (value.text != "any" && value.text != "namespace")) {
-    return yaml.error_at(value, "neighbours must be any or namespace");
+  const bool text = neighbours_node.type == YamlNode::Type::kScalar;
+  if (!text || (neighbours_node.text != "any" && neighbours_node.text != "namespace")) {
+    return yaml.error_at(neighbours_node, "neighbours must be any or namespace");
   }
-  rule.own_namespace_only = value.text == "namespace";
+  rule.own_namespace_only = neighbours_node.text == "namespace";
   return {};
 }
 
-base::Result<void> read_cap(const YamlNode& value, const PolicyYaml& yaml,
+base::Result<void> read_cap(const YamlNode& cap_node, const PolicyYaml& yaml,
                             model::SharingRule& rule) {
-  const auto cap = is_plain(value) ? base::parse_integer(value.text) : std::nullopt;
+  const auto cap = is_plain(cap_node) ? base::parse_integer(cap_node.text) : std::nullopt;
   if (!cap || *cap < 0 || *cap > base::kLargestQuantity) {
-    return yaml.error_at(value, "capMilli must be an integer from 0 to " +
-                                    std::to_string(base::kLargestQuantity) +
-                                    ", without quotes; 1000 is one GPU");
+    return yaml.error_at(cap_node, "capMilli must be an integer from 0 to " +
+                                       std::to_string(base::kLargestQuantity) +
+                                       ", without quotes; 1000 is one GPU");
   }
   rule.cap = base::MilliGpu{*cap};
   return {};
 }
 
-base::Result<void> read_enforcement(const YamlNode& value, const PolicyYaml& yaml,
+base::Result<void> read_enforcement(const YamlNode& enforcement_node, const PolicyYaml& yaml,
                                     model::SharingRule& rule) {
-  if (!is_plain(value) || (value.text != "true" && value.text != "false")) {
-    return yaml.error_at(value, "requireEnforcement must be true or false, without quotes");
+  if (!is_plain(enforcement_node) ||
+      (enforcement_node.text != "true" && enforcement_node.text != "false")) {
+    return yaml.error_at(enforcement_node,
+                         "requireEnforcement must be true or false, without quotes");
   }
-  rule.require_enforcement = value.text == "true";
+  rule.require_enforcement = enforcement_node.text == "true";
   return {};
 }
 
-base::Result<model::SharingRow> read_row(const YamlNode& node, const PolicyYaml& yaml) {
-  if (auto checked = yaml.check_keys(node, "a row of sharing", kSharingKeys); !checked) {
+base::Result<model::SharingRow> read_row(const YamlNode& row_node, const PolicyYaml& yaml) {
+  if (auto checked = yaml.check_keys(row_node, "a row of sharing", kSharingKeys); !checked) {
     return std::unexpected(checked.error());
   }
-  auto namespaces = yaml.required_namespaces(node);
+  auto namespaces = yaml.required_namespaces(row_node);
   if (!namespaces) return std::unexpected(namespaces.error());
-  if (node.entries.size() < 2) {
-    return yaml.error_at(node, "a row of sharing must have at least one of the keys " +
-                                   join(std::span(kSharingKeys).subspan(1)));
+  if (row_node.entries.size() < 2) {
+    return yaml.error_at(row_node, "a row of sharing must have at least one of the keys " +
+                                       join(std::span(kSharingKeys).subspan(1)));
   }
-  model::SharingRow row{*std::move(namespaces), {}};
-  for (const auto& [key, value] : node.entries) {
-    base::Result<void> read;
-    if (key.text == "neighbours") read = read_neighbours(value, yaml, row.rule);
-    if (key.text == "capMilli") read = read_cap(value, yaml, row.rule);
-    if (key.text == "requireEnforcement") read = read_enforcement(value, yaml, row.rule);
-    if (!read) return std::unexpected(read.error());
+  model::SharingRow sharing_row{*std::move(namespaces), {}};
+  for (const auto& [key, value] : row_node.entries) {
+    base::Result<void> setting_read;
+    if (key.text == "neighbours") setting_read = read_neighbours(value, yaml, sharing_row.rule);
+    if (key.text == "capMilli") setting_read = read_cap(value, yaml, sharing_row.rule);
+    if (key.text == "requireEnforcement")
+      setting_read = read_enforcement(value, yaml, sharing_row.rule);
+    if (!setting_read) return std::unexpected(setting_read.error());
   }
-  return row;
+  return sharing_row;
 }
 
 }  // namespace
@@ -74,16 +77,17 @@ base::Result<model::SharingRules> read_sharing(const YamlNode& list, const Polic
     return std::unexpected(checked.error());
   }
   std::vector<model::SharingRow> rows;
-  ShadowedNamespaces taken(yaml, "row");
-  const YamlNode* takes_all = nullptr;
+  ShadowedNamespaces earlier_namespaces(yaml, "row");
+  const YamlNode* catch_all_row = nullptr;
   for (const YamlNode& item : list.items) {
-    if (takes_all != nullptr) return yaml.unreachable_error(item, *takes_all, "row");
-    auto row = read_row(item, yaml);
-    if (!row) return std::unexpected(row.error());
-    if (auto checked = taken.check_row(item); !checked) return std::unexpected(checked.error());
-    taken.add_row(item);
-    if (PolicyYaml::matches_every_namespace(row->namespaces)) takes_all = &item;
-    rows.push_back(*std::move(row));
+    if (catch_all_row != nullptr) return yaml.unreachable_error(item, *catch_all_row, "row");
+    auto sharing_row = read_row(item, yaml);
+    if (!sharing_row) return std::unexpected(sharing_row.error());
+    if (auto checked = earlier_namespaces.check_row(item); !checked)
+      return std::unexpected(checked.error());
+    earlier_namespaces.add_row(item);
+    if (PolicyYaml::matches_every_namespace(sharing_row->namespaces)) catch_all_row = &item;
+    rows.push_back(*std::move(sharing_row));
   }
   return model::SharingRules(std::move(rows));
 }

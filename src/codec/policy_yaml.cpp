@@ -21,14 +21,14 @@ std::unexpected<base::Error> PolicyYaml::error_at(const YamlNode& at,
   return std::unexpected(yaml_error(source_, at, text));
 }
 
-base::Result<void> PolicyYaml::check_keys(const YamlNode& map, std::string_view what,
+base::Result<void> PolicyYaml::check_keys(const YamlNode& map, std::string_view map_name,
                                           std::span<const std::string_view> keys) const {
   if (map.type != YamlNode::Type::kMap) {
-    return error_at(map, std::string(what) + " must be a map with the keys " + join(keys));
+    return error_at(map, std::string(map_name) + " must be a map with the keys " + join(keys));
   }
   for (const auto& [key, value] : map.entries) {
     if (std::ranges::find(keys, key.text) != keys.end()) continue;
-    return error_at(key, "unknown key " + base::in_quotes(key.text) + "; " + std::string(what) +
+    return error_at(key, "unknown key " + base::in_quotes(key.text) + "; " + std::string(map_name) +
                              " has the keys " + join(keys));
   }
   return {};
@@ -51,16 +51,18 @@ base::Result<std::vector<std::string>> PolicyYaml::string_list(const YamlNode& l
     return std::unexpected(checked.error());
   }
   std::vector<std::string> texts;
-  for (const YamlNode& item : list.items) {
+  for (const YamlNode& entry_node : list.items) {
     // The texts must be printable, because they appear in logs.
-    if (item.type != YamlNode::Type::kScalar || item.text.empty() || !is_printable(item.text)) {
-      return error_at(item, "each entry of " + std::string(key) +
-                                " must be a non-empty text of printable ASCII characters");
+    if (entry_node.type != YamlNode::Type::kScalar || entry_node.text.empty() ||
+        !is_printable(entry_node.text)) {
+      return error_at(entry_node, "each entry of " + std::string(key) +
+                                      " must be a non-empty text of printable ASCII characters");
     }
-    if (std::ranges::find(texts, item.text) != texts.end()) {
-      return error_at(item, base::in_quotes(item.text) + " is in " + std::string(key) + " twice");
+    if (std::ranges::find(texts, entry_node.text) != texts.end()) {
+      return error_at(entry_node,
+                      base::in_quotes(entry_node.text) + " is in " + std::string(key) + " twice");
     }
-    texts.push_back(item.text);
+    texts.push_back(entry_node.text);
   }
   return texts;
 }
@@ -69,11 +71,12 @@ base::Result<std::vector<std::string>> PolicyYaml::namespaces(const YamlNode& li
   auto patterns = string_list(list, "namespaces", "namespaces' names or patterns");
   if (!patterns) return patterns;
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-*?";
-  for (const YamlNode& item : list.items) {
-    if (item.text.find_first_not_of(kAllowed) == std::string::npos) continue;
-    return error_at(item, base::in_quotes(item.text) +
-                              " matches no namespace; a pattern has lower-case letters, digits, "
-                              "-, * (any text) and ? (any character)");
+  for (const YamlNode& pattern_node : list.items) {
+    if (pattern_node.text.find_first_not_of(kAllowed) == std::string::npos) continue;
+    return error_at(pattern_node,
+                    base::in_quotes(pattern_node.text) +
+                        " matches no namespace; a pattern has lower-case letters, digits, "
+                        "-, * (any text) and ? (any character)");
   }
   return patterns;
 }
@@ -91,11 +94,11 @@ bool PolicyYaml::matches_every_namespace(const std::vector<std::string>& pattern
 }
 
 std::unexpected<base::Error> PolicyYaml::unreachable_error(const YamlNode& item,
-                                                           const YamlNode& takes_all,
-                                                           std::string_view what) const {
-  return error_at(item, "this " + std::string(what) + " has no effect, because the one in line " +
-                            std::to_string(takes_all.line) +
-                            " matches every pod; put that one last");
+                                                           const YamlNode& catch_all_row,
+                                                           std::string_view row_name) const {
+  return error_at(item,
+                  "this " + std::string(row_name) + " has no effect, because the one in line " +
+                      std::to_string(catch_all_row.line) + " matches every pod; put that one last");
 }
 
 }  // namespace snug::codec

@@ -31,9 +31,9 @@ class PolicyYaml {
   [[nodiscard]] std::unexpected<base::Error> error_at(const YamlNode& at,
                                                       const std::string& text) const;
 
-  /// Fails if `map` is not a map or has a key that is not one of `keys`. `what` is the name of the
-  /// map in messages.
-  [[nodiscard]] base::Result<void> check_keys(const YamlNode& map, std::string_view what,
+  /// Fails if `map` is not a map or has a key that is not one of `keys`. `map_name` is the name of
+  /// the map in messages.
+  [[nodiscard]] base::Result<void> check_keys(const YamlNode& map, std::string_view map_name,
                                               std::span<const std::string_view> keys) const;
   /// Fails if `list`, the value of `key`, is not a list of 1 to maxPolicyRows entries. `entries` is
   /// the name of the entries in messages.
@@ -54,11 +54,11 @@ class PolicyYaml {
       const YamlNode& map) const;
   /// Whether one of the patterns consists only of stars.
   [[nodiscard]] static bool matches_every_namespace(const std::vector<std::string>& patterns);
-  /// Returns the error for the row `item`, which has no effect because it comes after `takes_all`,
-  /// a row that matches every pod. `what` is the word for a row in messages.
+  /// Returns the error for the row `item`, which has no effect because it comes after
+  /// `catch_all_row`, a row that matches every pod. `row_name` is the word for a row in messages.
   [[nodiscard]] std::unexpected<base::Error> unreachable_error(const YamlNode& item,
-                                                               const YamlNode& takes_all,
-                                                               std::string_view what) const;
+                                                               const YamlNode& catch_all_row,
+                                                               std::string_view row_name) const;
 
   [[nodiscard]] const base::Limits& limits() const { return limits_; }
 

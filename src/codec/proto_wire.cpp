@@ -19,8 +19,8 @@ std::string_view first_field(std::string_view message, protozero::pbf_tag_type n
     return {bytes.data(), bytes.size()};
   } catch (const protozero::end_of_buffer_exception&) {
     if (cut == CutField::kOmitted || reader.tag() != number) return {};
-    const protozero::data_view rest = reader.data();
-    return {rest.data(), rest.size()};
+    const protozero::data_view partial_field = reader.data();
+    return {partial_field.data(), partial_field.size()};
   } catch (const protozero::exception&) {
     return {};
   }

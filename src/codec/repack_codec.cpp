@@ -25,26 +25,26 @@ constexpr RepackQueryKey kQueryKeys[] = {
     {"gpu-policy", "NAME", "the name of a profile of the policy"},
 };
 
-void append_place(std::string& out, const model::Reservation& reservation) {
-  out += R"({"node":)";
-  append_json_string(out, reservation.node);
-  out += R"(,"devices":)";
-  append_devices(out, reservation);
-  out += '}';
+void append_place(std::string& advice_json, const model::Reservation& reservation) {
+  advice_json += R"({"node":)";
+  append_json_string(advice_json, reservation.node);
+  advice_json += R"(,"devices":)";
+  append_devices(advice_json, reservation);
+  advice_json += '}';
 }
 
-void append_move(std::string& out, const advice::PodMove& move) {
-  out += R"({"namespace":)";
-  append_json_string(out, move.from->name_space);
-  out += R"(,"pod":)";
-  append_json_string(out, move.from->pod);
-  out += R"(,"uid":)";
-  append_json_string(out, move.from->uid);
-  out += R"(,"from":)";
-  append_place(out, move.from->reservation);
-  out += R"(,"to":)";
-  append_place(out, move.to);
-  out += '}';
+void append_move(std::string& advice_json, const advice::PodMove& move) {
+  advice_json += R"({"namespace":)";
+  append_json_string(advice_json, move.from->name_space);
+  advice_json += R"(,"pod":)";
+  append_json_string(advice_json, move.from->pod);
+  advice_json += R"(,"uid":)";
+  append_json_string(advice_json, move.from->uid);
+  advice_json += R"(,"from":)";
+  append_place(advice_json, move.from->reservation);
+  advice_json += R"(,"to":)";
+  append_place(advice_json, move.to);
+  advice_json += '}';
 }
 
 std::string device_text(const Json& device) {
@@ -65,24 +65,24 @@ ParsedAdvice::Place read_place(const Json& place) {
   return {place.at("node").get<std::string>(), devices_text(place.at("devices"))};
 }
 
-ParsedAdvice read_advice(const Json& json) {
-  ParsedAdvice advice{.request_text = json.at("request").get<std::string>(),
-                      .fits_now = json.at("fits").get<bool>(),
+ParsedAdvice read_advice(const Json& advice_json) {
+  ParsedAdvice advice{.request_text = advice_json.at("request").get<std::string>(),
+                      .fits_now = advice_json.at("fits").get<bool>(),
                       .place = {},
                       .moves = {},
-                      .explanation = json.value("because", "")};
-  for (const Json& move : json.at("moves")) {
+                      .explanation = advice_json.value("because", "")};
+  for (const Json& move : advice_json.at("moves")) {
     advice.moves.push_back({.name_space = move.at("namespace").get<std::string>(),
                             .pod = move.at("pod").get<std::string>(),
                             .from = read_place(move.at("from")),
                             .to = read_place(move.at("to"))});
   }
-  if (!json.contains("reservation")) return advice;
-  advice.place.node = json.at("node").get<std::string>();
-  for (const Json& container : json.at("reservation").at("containers")) {
+  if (!advice_json.contains("reservation")) return advice;
+  advice.place.node = advice_json.at("node").get<std::string>();
+  for (const Json& container : advice_json.at("reservation").at("containers")) {
     if (!container.contains("devices")) continue;
-    const std::string more = devices_text(container.at("devices"));
-    advice.place.devices += (advice.place.devices.empty() ? "" : ",") + more;
+    const std::string container_devices = devices_text(container.at("devices"));
+    advice.place.devices += (advice.place.devices.empty() ? "" : ",") + container_devices;
   }
   return advice;
 }
@@ -93,28 +93,28 @@ std::span<const RepackQueryKey> repack_keys() { return kQueryKeys; }
 
 std::string write_repack_advice(base::Generation generation, std::string_view request,
                                 const advice::RepackAdvice& advice) {
-  std::string out = "{\"generation\":" + std::to_string(generation.value) + ",\"request\":";
-  append_json_string(out, request);
-  out += advice.fits_now ? R"(,"fits":true)" : R"(,"fits":false)";
+  std::string advice_json = "{\"generation\":" + std::to_string(generation.value) + ",\"request\":";
+  append_json_string(advice_json, request);
+  advice_json += advice.fits_now ? R"(,"fits":true)" : R"(,"fits":false)";
   if (advice.reservation) {
-    out += R"(,"node":)";
-    append_json_string(out, advice.reservation->node);
+    advice_json += R"(,"node":)";
+    append_json_string(advice_json, advice.reservation->node);
   }
-  out += R"(,"moves":[)";
+  advice_json += R"(,"moves":[)";
   for (const advice::PodMove& move : advice.moves) {
-    if (&move != advice.moves.data()) out += ',';
-    append_move(out, move);
+    if (&move != advice.moves.data()) advice_json += ',';
+    append_move(advice_json, move);
   }
-  out += ']';
+  advice_json += ']';
   if (advice.reservation) {
-    out += R"(,"reservation":)";
-    append_reservation(out, *advice.reservation);
+    advice_json += R"(,"reservation":)";
+    append_reservation(advice_json, *advice.reservation);
   }
   if (!advice.explanation.empty()) {
-    out += R"(,"because":)";
-    append_json_string(out, advice.explanation);
+    advice_json += R"(,"because":)";
+    append_json_string(advice_json, advice.explanation);
   }
-  return out + '}';
+  return advice_json + '}';
 }
 
 base::Result<ParsedAdvice> read_repack_advice(std::string_view json) {

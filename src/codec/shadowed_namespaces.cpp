@@ -27,23 +27,26 @@ bool covers(std::string_view general, std::string_view pattern) {
 
 const ShadowedNamespaces::ShadowingRow* ShadowedNamespaces::shadowing_row_of(
     std::string_view pattern) const {
-  if (const auto same = by_pattern_.find(pattern); same != by_pattern_.end()) return &same->second;
-  const auto found = std::ranges::find_if(
-      wildcards_, [&](const ShadowingRow& taker) { return covers(taker.first, pattern); });
-  return found == wildcards_.end() ? nullptr : &*found;
+  if (const auto same_pattern = by_pattern_.find(pattern); same_pattern != by_pattern_.end())
+    return &same_pattern->second;
+  const auto wildcard = std::ranges::find_if(wildcards_, [&](const ShadowingRow& earlier_row) {
+    return covers(earlier_row.first, pattern);
+  });
+  return wildcard == wildcards_.end() ? nullptr : &*wildcard;
 }
 
 base::Result<void> ShadowedNamespaces::check_row(const YamlNode& row) const {
   const YamlNode* list = row.find("namespaces");
   if (list == nullptr) return {};
-  for (const YamlNode& item : list->items) {
-    const ShadowingRow* taker = shadowing_row_of(item.text);
-    if (taker == nullptr) continue;
-    return yaml_.error_at(
-        item, base::in_quotes(item.text) + " has no effect here, because the " +
-                  std::string(row_name_) + " in line " + std::to_string(taker->second) +
-                  " matches it first (" + base::in_quotes(taker->first) + "); the first " +
-                  std::string(row_name_) + " that matches a namespace applies to it");
+  for (const YamlNode& pattern_node : list->items) {
+    const ShadowingRow* earlier_row = shadowing_row_of(pattern_node.text);
+    if (earlier_row == nullptr) continue;
+    return yaml_.error_at(pattern_node,
+                          base::in_quotes(pattern_node.text) + " has no effect here, because the " +
+                              std::string(row_name_) + " in line " +
+                              std::to_string(earlier_row->second) + " matches it first (" +
+                              base::in_quotes(earlier_row->first) + "); the first " +
+                              std::string(row_name_) + " that matches a namespace applies to it");
   }
   return {};
 }
@@ -51,11 +54,11 @@ base::Result<void> ShadowedNamespaces::check_row(const YamlNode& row) const {
 void ShadowedNamespaces::add_row(const YamlNode& row) {
   const YamlNode* list = row.find("namespaces");
   if (list == nullptr) return;
-  for (const YamlNode& item : list->items) {
-    const ShadowingRow taker{item.text, static_cast<std::size_t>(row.line)};
-    by_pattern_.emplace(item.text, taker);
-    if (has_wildcard(item.text) && wildcards_.size() < kMaxWildcardPatterns)
-      wildcards_.push_back(taker);
+  for (const YamlNode& pattern_node : list->items) {
+    const ShadowingRow earlier_row{pattern_node.text, static_cast<std::size_t>(row.line)};
+    by_pattern_.emplace(pattern_node.text, earlier_row);
+    if (has_wildcard(pattern_node.text) && wildcards_.size() < kMaxWildcardPatterns)
+      wildcards_.push_back(earlier_row);
   }
 }
 

@@ -30,8 +30,8 @@ struct YamlProblem {
   std::string text;
 };
 
-/// Builds the tree from the events of yaml-cpp. The stack has the sequences and maps that have not
-/// ended. When one of them ends, it is moved into its parent.
+/// Builds the tree from the events of yaml-cpp. `open_collections_` is the stack of the sequences
+/// and maps that have not ended. When one of them ends, it is moved into its parent.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::int64_t max_depth) : max_depth_(max_depth) {}
@@ -54,10 +54,10 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    YamlNode node = make(YamlNode::Type::kScalar, mark);
-    node.text = value;
-    node.quoted = tag == "!";
-    add(std::move(node), mark);
+    YamlNode yaml_node = make(YamlNode::Type::kScalar, mark);
+    yaml_node.text = value;
+    yaml_node.quoted = tag == "!";
+    add(std::move(yaml_node), mark);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -73,7 +73,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  struct Frame {
+  struct OpenCollection {
     YamlNode node;
     YAML::Mark mark;
     std::set<std::string> keys;
@@ -82,11 +82,11 @@ class TreeBuilder final : public YAML::EventHandler {
   };
 
   static YamlNode make(YamlNode::Type kind, const YAML::Mark& mark) {
-    YamlNode node;
-    node.type = kind;
-    node.line = mark.line + 1;
-    node.column = mark.column + 1;
-    return node;
+    YamlNode yaml_node;
+    yaml_node.type = kind;
+    yaml_node.line = mark.line + 1;
+    yaml_node.column = mark.column + 1;
+    return yaml_node;
   }
 
   static void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
@@ -103,48 +103,48 @@ class TreeBuilder final : public YAML::EventHandler {
             YAML::anchor_t anchor) {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    if (static_cast<std::int64_t>(stack_.size()) >= max_depth_) {
+    if (static_cast<std::int64_t>(open_collections_.size()) >= max_depth_) {
       throw YamlProblem{
           mark, "nested too deeply; at most " + std::to_string(max_depth_) + " levels are allowed"};
     }
-    stack_.push_back(Frame{make(kind, mark), mark, {}, {}, false});
+    open_collections_.push_back(OpenCollection{make(kind, mark), mark, {}, {}, false});
   }
 
   void close() {
-    Frame frame = std::move(stack_.back());
-    stack_.pop_back();
-    add(std::move(frame.node), frame.mark);
+    OpenCollection collection = std::move(open_collections_.back());
+    open_collections_.pop_back();
+    add(std::move(collection.node), collection.mark);
   }
 
-  void add(YamlNode node, const YAML::Mark& mark) {
-    if (stack_.empty()) {
-      root_ = std::move(node);
+  void add(YamlNode yaml_node, const YAML::Mark& mark) {
+    if (open_collections_.empty()) {
+      root_ = std::move(yaml_node);
       return;
     }
-    Frame& frame = stack_.back();
-    if (frame.node.type == YamlNode::Type::kSequence) {
-      frame.node.items.push_back(std::move(node));
-    } else if (!frame.has_key) {
-      check_key(frame, node, mark);
-      frame.key = std::move(node);
-      frame.has_key = true;
+    OpenCollection& collection = open_collections_.back();
+    if (collection.node.type == YamlNode::Type::kSequence) {
+      collection.node.items.push_back(std::move(yaml_node));
+    } else if (!collection.has_key) {
+      check_key(collection, yaml_node, mark);
+      collection.key = std::move(yaml_node);
+      collection.has_key = true;
     } else {
-      frame.node.entries.push_back({std::move(frame.key), std::move(node)});
-      frame.has_key = false;
+      collection.node.entries.push_back({std::move(collection.key), std::move(yaml_node)});
+      collection.has_key = false;
     }
   }
 
-  static void check_key(Frame& frame, const YamlNode& key, const YAML::Mark& mark) {
+  static void check_key(OpenCollection& collection, const YamlNode& key, const YAML::Mark& mark) {
     if (key.type != YamlNode::Type::kScalar) throw YamlProblem{mark, "a key must be a plain word"};
     if (key.text == "<<" && !key.quoted) throw YamlProblem{mark, "merge keys (<<) are not allowed"};
-    if (!frame.keys.insert(key.text).second) {
+    if (!collection.keys.insert(key.text).second) {
       throw YamlProblem{mark, "the key \"" + key.text + "\" is given twice"};
     }
   }
 
   std::int64_t max_depth_;
   YamlNode root_;
-  std::vector<Frame> stack_;
+  std::vector<OpenCollection> open_collections_;
 };
 
 /// Refuses everything after the first document, except empty documents.
@@ -193,14 +193,15 @@ std::string_view alias_hint(std::string_view problem) {
 
 /// Fails on control characters and on invalid UTF-8. yaml-cpp accepts both: it reads some control
 /// characters as the end of the text, and copies invalid UTF-8.
-base::Result<void> check_characters(std::string_view text, std::string_view source) {
-  const auto bad = base::find_invalid_text(text);
-  if (bad == std::string_view::npos) return {};
-  const std::string_view before = text.substr(0, bad);
+base::Result<void> check_characters(std::string_view yaml_text, std::string_view source) {
+  const auto bad_offset = base::find_invalid_text(yaml_text);
+  if (bad_offset == std::string_view::npos) return {};
+  const std::string_view before = yaml_text.substr(0, bad_offset);
   int line = 1;
   for (const char c : before) line += c == '\n' ? 1 : 0;
   const auto line_start = before.rfind('\n');
-  const auto column = line_start == std::string_view::npos ? bad : bad - line_start - 1;
+  const auto column =
+      line_start == std::string_view::npos ? bad_offset : bad_offset - line_start - 1;
   return base::fail(base::ErrorCode::kInvalid,
                     position(source, line, static_cast<int>(column) + 1) +
                         "control characters and invalid UTF-8 are not allowed");
@@ -220,26 +221,26 @@ base::Error yaml_error(std::string_view source, const YamlNode& at, std::string_
                      position(source, at.line, at.column) + std::string(problem)};
 }
 
-base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source,
+base::Result<YamlNode> parse_yaml(std::string_view yaml_text, std::string_view source,
                                   const base::Limits& limits) {
-  if (static_cast<std::int64_t>(text.size()) > limits.max_config_bytes) {
+  if (static_cast<std::int64_t>(yaml_text.size()) > limits.max_config_bytes) {
     return base::fail(base::ErrorCode::kTooLarge,
-                      std::string(source) + ": " + std::to_string(text.size()) +
+                      std::string(source) + ": " + std::to_string(yaml_text.size()) +
                           " bytes of YAML are too many; at most " +
                           std::to_string(limits.max_config_bytes) + " are allowed");
   }
-  if (auto checked = check_characters(text, source); !checked) {
+  if (auto checked = check_characters(yaml_text, source); !checked) {
     return std::unexpected(checked.error());
   }
   try {
     // Adds a comment as the last line, because yaml-cpp otherwise accepts an unclosed quote if the
     // text ends with a line break.
-    std::istringstream stream{std::string(text) + (text.ends_with('\n') ? "#" : "\n#")};
+    std::istringstream stream{std::string(yaml_text) + (yaml_text.ends_with('\n') ? "#" : "\n#")};
     YAML::Parser parser(stream);
     TreeBuilder builder(limits.max_json_depth);
     if (!parser.HandleNextDocument(builder)) return YamlNode{};
-    TrailingDocumentCheck rest;
-    while (parser.HandleNextDocument(rest)) {
+    TrailingDocumentCheck trailing_check;
+    while (parser.HandleNextDocument(trailing_check)) {
     }
     return builder.take();
   } catch (const YamlProblem& problem) {

@@ -36,8 +36,9 @@ class ConfigReader {
     return value.quoted ? ", without quotes" : "";
   }
 
-  std::unexpected<base::Error> problem(const codec::YamlNode& at, const std::string& text) const {
-    return std::unexpected(codec::yaml_error(source_, at, text));
+  std::unexpected<base::Error> problem(const codec::YamlNode& yaml_node,
+                                       const std::string& text) const {
+    return std::unexpected(codec::yaml_error(source_, yaml_node, text));
   }
 
   base::Result<void> read_key(const codec::YamlNode& key, const codec::YamlNode& value) {
@@ -45,7 +46,7 @@ class ConfigReader {
     const auto row = std::ranges::find(rows, key.text, &OptionRow::key);
     if (row == rows.end()) {
       std::string allowed = "version";
-      for (const OptionRow& each : rows) allowed += ", " + std::string(each.key);
+      for (const OptionRow& option : rows) allowed += ", " + std::string(option.key);
       return problem(key, "unknown key \"" + key.text + "\"; the keys are " + allowed + ", limits");
     }
     if (row->list_member == nullptr) return set(*row, value);
@@ -54,8 +55,8 @@ class ConfigReader {
       return problem(value,
                      key.text + " must be a list, like [" + std::string(row->placeholder) + "]");
     }
-    for (const codec::YamlNode& item : value.items) {
-      if (auto done = set(*row, item); !done) return done;
+    for (const codec::YamlNode& list_item : value.items) {
+      if (auto done = set(*row, list_item); !done) return done;
     }
     return {};
   }
@@ -68,9 +69,9 @@ class ConfigReader {
     }
     if (row.is_unquoted && value.quoted)
       return problem(value, key + " " + row.parse(options_, "") + unquoted(value));
-    const std::string wrong = row.parse(options_, value.text);
-    if (wrong.empty()) return {};
-    return problem(value, key + " " + wrong);
+    const std::string complaint = row.parse(options_, value.text);
+    if (complaint.empty()) return {};
+    return problem(value, key + " " + complaint);
   }
 
   base::Result<void> read_limits(const codec::YamlNode& limits) {
@@ -79,9 +80,9 @@ class ConfigReader {
     }
     for (const auto& [key, value] : limits.entries) {
       const bool plain = value.type == codec::YamlNode::Type::kScalar && !value.quoted;
-      const std::string wrong =
+      const std::string complaint =
           set_limit(options_, key.text, plain ? std::string_view(value.text) : "");
-      if (!wrong.empty()) return problem(value, key.text + " " + wrong + unquoted(value));
+      if (!complaint.empty()) return problem(value, key.text + " " + complaint + unquoted(value));
     }
     return {};
   }

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::unexpected<base::Error> unwritable(const std::string& path, const char* why) {
-  return base::fail(base::ErrorCode::kUnavailable, path + ": cannot be written: " + why);
+std::unexpected<base::Error> unwritable(const std::string& path, const char* cause) {
+  return base::fail(base::ErrorCode::kUnavailable, path + ": cannot be written: " + cause);
 }
 
 /// The destination of a write. `temporary` is written first and then renamed to `file`. For a
@@ -44,9 +44,9 @@ base::Result<void> write_file(const std::string& path, std::string_view text) {
   if (!file) return unwritable(path, std::strerror(errno));
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  const int why = errno;
+  const int write_errno = errno;
   if (target->temporary == target->file) {
-    if (!file) return unwritable(path, std::strerror(why));
+    if (!file) return unwritable(path, std::strerror(write_errno));
     return {};
   }
   std::error_code error;
@@ -54,7 +54,7 @@ base::Result<void> write_file(const std::string& path, std::string_view text) {
     fs::rename(target->temporary, target->file, error);
     if (!error) return {};
   }
-  const std::string reason = file ? error.message() : std::strerror(why);
+  const std::string reason = file ? error.message() : std::strerror(write_errno);
   fs::remove(target->temporary, error);
   return unwritable(path, reason.c_str());
 }

@@ -10,12 +10,13 @@ namespace {
 /// Returns the command that the error is about: the outermost command with an unknown word, or the
 /// innermost command if no word is unknown.
 const CLI::App& blamed_command(const CLI::App& app) {
-  const CLI::App* at = &app;
-  for (auto named = at->get_subcommands(); at->remaining().empty() && !named.empty();
-       named = at->get_subcommands()) {
-    at = named.front();
+  const CLI::App* command = &app;
+  for (auto subcommands = command->get_subcommands();
+       command->remaining().empty() && !subcommands.empty();
+       subcommands = command->get_subcommands()) {
+    command = subcommands.front();
   }
-  return *at;
+  return *command;
 }
 
 /// Returns the end of an error message, a list of the subcommands of `app` like `allowed are check,
@@ -23,7 +24,8 @@ const CLI::App& blamed_command(const CLI::App& app) {
 std::string allowed_commands_text(const CLI::App& app) {
   std::string names;
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  for (const CLI::App* each : commands) names += (names.empty() ? "" : ", ") + each->get_name();
+  for (const CLI::App* subcommand : commands)
+    names += (names.empty() ? "" : ", ") + subcommand->get_name();
   return names.empty() ? "" : (commands.size() == 1 ? "allowed is " : "allowed are ") + names;
 }
 
@@ -31,9 +33,9 @@ std::string allowed_commands_text(const CLI::App& app) {
 /// camelCase, like a key of the configuration file, the message has the correct name.
 std::string about_unknown_flag(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
-  const std::string right = kebab_case(name);
-  const bool exists = right != name && command.get_option_no_throw(right) != nullptr;
-  return exists ? "the flag " + name + " must be written " + right : "unknown flag " + word;
+  const std::string kebab_name = kebab_case(name);
+  const bool exists = kebab_name != name && command.get_option_no_throw(kebab_name) != nullptr;
+  return exists ? "the flag " + name + " must be written " + kebab_name : "unknown flag " + word;
 }
 
 std::string extra_words_message(const CLI::App& command) {
@@ -55,9 +57,9 @@ std::string missing_words_message(const CLI::App& command) {
   return commands.empty() ? "" : "a command is required; " + commands;
 }
 
-/// Returns an error message about an option that is given too often or has no value. `said` is
-/// CLI11's message.
-std::string wrong_count_message(const CLI::App& command, const std::string& said) {
+/// Returns an error message about an option that is given too often or has no value.
+/// `cli11_message` is CLI11's message.
+std::string wrong_count_message(const CLI::App& command, const std::string& cli11_message) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
     if (option->count() > static_cast<std::size_t>(option->get_items_expected_max())) {
@@ -65,20 +67,21 @@ std::string wrong_count_message(const CLI::App& command, const std::string& said
              " times; it may be given only once";
     }
   }
-  const CLI::Option* option = command.get_option_no_throw(said.substr(0, said.find(':')));
+  const CLI::Option* option =
+      command.get_option_no_throw(cli11_message.substr(0, cli11_message.find(':')));
   return option == nullptr ? "" : option->get_name() + " needs a value: " + option->get_type_name();
 }
 
 std::string dependency_message(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
-    for (const CLI::Option* other : option->get_needs()) {
-      if (other->count() > 0) continue;
-      return option->get_name() + " requires " + other->get_name() + ", which is missing";
+    for (const CLI::Option* needed_option : option->get_needs()) {
+      if (needed_option->count() > 0) continue;
+      return option->get_name() + " requires " + needed_option->get_name() + ", which is missing";
     }
-    for (const CLI::Option* other : option->get_excludes()) {
-      if (other->count() == 0) continue;
-      return option->get_name() + " and " + other->get_name() +
+    for (const CLI::Option* excluded_option : option->get_excludes()) {
+      if (excluded_option->count() == 0) continue;
+      return option->get_name() + " and " + excluded_option->get_name() +
              " were both given; only one of them is allowed";
     }
   }
@@ -101,7 +104,7 @@ std::string kebab_case(std::string_view camel_case) {
 
 std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = blamed_command(app);
-  const std::string said = error.what();
+  const std::string cli11_message = error.what();
   std::string sentence;
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ExtrasError:
@@ -111,7 +114,7 @@ std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error
       sentence = missing_words_message(command);
       break;
     case CLI::ExitCodes::ArgumentMismatch:
-      sentence = wrong_count_message(command, said);
+      sentence = wrong_count_message(command, cli11_message);
       break;
     case CLI::ExitCodes::RequiresError:
     case CLI::ExitCodes::ExcludesError:
@@ -120,7 +123,7 @@ std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error
     default:
       break;
   }
-  return sentence.empty() ? said : sentence;
+  return sentence.empty() ? cli11_message : sentence;
 }
 
 }  // namespace snug::config

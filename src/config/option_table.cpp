@@ -204,8 +204,8 @@ std::string set_limit(Options& options, std::string_view key, std::string_view v
   const auto row = std::ranges::find(rows, key, &base::LimitRow::key);
   if (row == rows.end()) {
     std::string allowed;
-    for (const base::LimitRow& each : rows) {
-      allowed += (allowed.empty() ? "" : ", ") + std::string(each.key);
+    for (const base::LimitRow& limit_row : rows) {
+      allowed += (allowed.empty() ? "" : ", ") + std::string(limit_row.key);
     }
     return "is not a limit; the limits are " + allowed;
   }
@@ -279,15 +279,16 @@ base::Result<void> check_consistency(const Options& options) {
     return base::fail(base::ErrorCode::kInvalid,
                       "clientCA needs tlsCert and tlsKey; give them or remove it");
   }
-  if (base::Result<void> times = check_durations(options); !times) return times;
+  if (base::Result<void> durations = check_durations(options); !durations) return durations;
   return check_election(options);
 }
 
 bool is_reachable_unauthenticated(const Options& options) {
   const std::string& host = options.listen.host;
   in_addr address{};
-  const bool four = inet_pton(AF_INET, host.c_str(), &address) == 1;
-  const bool loopback = host == "localhost" || host == "::1" || (four && host.starts_with("127."));
+  const bool is_ipv4 = inet_pton(AF_INET, host.c_str(), &address) == 1;
+  const bool loopback =
+      host == "localhost" || host == "::1" || (is_ipv4 && host.starts_with("127."));
   return !loopback && options.client_ca.empty();
 }
 

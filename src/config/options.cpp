@@ -32,9 +32,9 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
   CLI::App app(description(), "snug-extender");
   app.set_version_flag("--version", "snug-extender " SNUG_VERSION, "Print the version and exit");
   app.add_option("--config", line.config, "the configuration file (YAML)")->type_name("FILE");
-  std::map<std::string_view, Values> given;
+  std::map<std::string_view, Values> flag_values;
   for (const OptionRow& row : option_rows()) {
-    CLI::Option* option = app.add_option(flag_of(row), given[row.key], std::string(row.help));
+    CLI::Option* option = app.add_option(flag_of(row), flag_values[row.key], std::string(row.help));
     option->type_name(std::string(row.placeholder));
     if (row.list_member == nullptr) option->expected(1);
   }
@@ -58,15 +58,15 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
   }
   for (const OptionRow& row : option_rows()) {
     if (app.count(flag_of(row)) == 0) continue;
-    Values& values = given[row.key];
+    Values& values = flag_values[row.key];
     if (values.empty()) values.emplace_back("true");
     line.values.emplace(row.key, std::move(values));
   }
   return line;
 }
 
-std::unexpected<base::Error> bad_flag(const std::string& flag, const std::string& wrong) {
-  return base::fail(base::ErrorCode::kInvalid, flag + " " + wrong);
+std::unexpected<base::Error> bad_flag(const std::string& flag, const std::string& complaint) {
+  return base::fail(base::ErrorCode::kInvalid, flag + " " + complaint);
 }
 
 base::Result<void> apply_limits(const CommandLine& line, Options& options) {
@@ -77,20 +77,20 @@ base::Result<void> apply_limits(const CommandLine& line, Options& options) {
     }
     std::string key = pair.substr(0, equals);
     const std::string value = pair.substr(equals + 1);
-    const std::string wrong = set_limit(options, key, value);
-    if (!wrong.empty()) return bad_flag("--limits", key.append(" ").append(wrong));
+    const std::string complaint = set_limit(options, key, value);
+    if (!complaint.empty()) return bad_flag("--limits", key.append(" ").append(complaint));
   }
   return {};
 }
 
 base::Result<void> apply_flags(const CommandLine& line, Options& options) {
   for (const OptionRow& row : option_rows()) {
-    const auto given = line.values.find(row.key);
-    if (given == line.values.end()) continue;
+    const auto flag_values = line.values.find(row.key);
+    if (flag_values == line.values.end()) continue;
     if (row.list_member != nullptr) (options.*row.list_member).clear();
-    for (const std::string& value : given->second) {
-      const std::string wrong = row.parse(options, value);
-      if (!wrong.empty()) return bad_flag(flag_of(row), wrong);
+    for (const std::string& value : flag_values->second) {
+      const std::string complaint = row.parse(options, value);
+      if (!complaint.empty()) return bad_flag(flag_of(row), complaint);
     }
   }
   return apply_limits(line, options);

@@ -17,11 +17,11 @@ inline constexpr int kExitUsage = 2;  // wrong flags, or an invalid file that a 
 using Action = std::function<int()>;
 
 /// Each function adds one subcommand with its flags to `app`. If the command line names the
-/// subcommand, app.parse() sets `chosen` to its action.
-void add_defrag(CLI::App& app, Action& chosen);        // advises which pods to move to make room
-void add_mig(CLI::App& app, Action& chosen);           // shows profiles and layouts of MIG cards
-void add_policy_check(CLI::App& app, Action& chosen);  // checks whether a policy file is valid
-void add_simulate(CLI::App& app, Action& chosen);      // simulates how policies pack a trace
+/// subcommand, app.parse() sets `chosen_action` to its action.
+void add_defrag(CLI::App& app, Action& chosen_action);  // advises which pods to move to make room
+void add_mig(CLI::App& app, Action& chosen_action);     // shows profiles and layouts of MIG cards
+void add_policy_check(CLI::App& app, Action& chosen_action);  // checks if a policy file is valid
+void add_simulate(CLI::App& app, Action& chosen_action);      // simulates how policies pack a trace
 
 /// Writes the text to stdout. Returns an error if not all of it could be written.
 [[nodiscard]] base::Result<void> print(const std::string& text);

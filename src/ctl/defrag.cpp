@@ -29,15 +29,15 @@ std::string place_text(const codec::ParsedAdvice::Place& place) {
   return place.node + (place.devices.empty() ? "" : " GPU " + place.devices);
 }
 
-using Row = std::array<std::string, 4>;
+using MoveRow = std::array<std::string, 4>;
 
-std::string table_text(const std::vector<Row>& rows) {
+std::string table_text(const std::vector<MoveRow>& rows) {
   std::array<std::size_t, 4> widths{};
-  for (const Row& row : rows) {
+  for (const MoveRow& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
-  for (const Row& row : rows) {
+  for (const MoveRow& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       line += row[i] + std::string(widths[i] + 2 - row[i].size(), ' ');
@@ -48,17 +48,19 @@ std::string table_text(const std::vector<Row>& rows) {
 }
 
 std::string advice_text(const codec::ParsedAdvice& advice) {
-  const std::string asked = "request: " + advice.request_text + "\n";
-  if (advice.place.node.empty()) return asked + "no solution found: " + advice.explanation + "\n";
+  const std::string request_line = "request: " + advice.request_text + "\n";
+  if (advice.place.node.empty())
+    return request_line + "no solution found: " + advice.explanation + "\n";
   if (advice.fits_now) {
-    return asked + "it already fits on " + place_text(advice.place) + "; no pod needs to move\n";
+    return request_line + "it already fits on " + place_text(advice.place) +
+           "; no pod needs to move\n";
   }
-  std::vector<Row> rows{{"", "POD", "FROM", "TO"}};
+  std::vector<MoveRow> rows{{"", "POD", "FROM", "TO"}};
   for (const codec::ParsedAdvice::Move& move : advice.moves) {
     rows.push_back({std::to_string(rows.size()), move.name_space + "/" + move.pod,
                     place_text(move.from), place_text(move.to)});
   }
-  return asked + "it would fit on " + place_text(advice.place) +
+  return request_line + "it would fit on " + place_text(advice.place) +
          (advice.moves.size() == 1 ? ", if this pod moved:\n\n"
                                    : ", if these pods moved, in this order:\n\n") +
          table_text(rows) +
@@ -69,8 +71,9 @@ std::string advice_text(const codec::ParsedAdvice& advice) {
 /// Returns whether `server` is an admin port of snug-extender, that is, whether the list of
 /// endpoints that it returns for `GET /` has kDefragPath.
 bool is_admin_port(const std::string& server) {
-  const base::Result<http::AdminResponse> list = http::get_from_admin(server, "/", {});
-  return list && list->status == kHttpOk && list->body.find(kDefragPath) != std::string::npos;
+  const base::Result<http::AdminResponse> endpoints = http::get_from_admin(server, "/", {});
+  return endpoints && endpoints->status == kHttpOk &&
+         endpoints->body.find(kDefragPath) != std::string::npos;
 }
 
 int report_refusal(const DefragFlags& flags, const http::AdminResponse& response) {
@@ -96,29 +99,29 @@ int run(const DefragFlags& flags) {
     query.emplace(key, *value);
   }
   const bool names_pod = query.contains("pod");
-  const bool states =
-      std::ranges::any_of(query, [](const auto& item) { return item.first.starts_with("gpu-"); });
-  if (names_pod == states) {
+  const bool states_request = std::ranges::any_of(
+      query, [](const auto& parameter) { return parameter.first.starts_with("gpu-"); });
+  if (names_pod == states_request) {
     return report_error(kExitUsage,
                         "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
                         "--gpu-memory…), and not both; see --help");
   }
-  const base::Result<http::AdminResponse> answer =
+  const base::Result<http::AdminResponse> reply =
       http::get_from_admin(flags.server, kDefragPath, query);
-  if (!answer) {
-    const bool flag = answer.error().code == base::ErrorCode::kInvalid;
-    return report_error(flag ? kExitUsage : kExitFailure, answer.error().message);
+  if (!reply) {
+    const bool flag = reply.error().code == base::ErrorCode::kInvalid;
+    return report_error(flag ? kExitUsage : kExitFailure, reply.error().message);
   }
-  if (answer->status != kHttpOk) return report_refusal(flags, *answer);
-  const base::Result<codec::ParsedAdvice> advice = codec::read_repack_advice(answer->body);
+  if (reply->status != kHttpOk) return report_refusal(flags, *reply);
+  const base::Result<codec::ParsedAdvice> advice = codec::read_repack_advice(reply->body);
   if (!advice) return report_error(kExitFailure, flags.server + ": " + advice.error().message);
-  const auto printed = print(flags.json ? answer->body + "\n" : advice_text(*advice));
+  const auto printed = print(flags.json ? reply->body + "\n" : advice_text(*advice));
   return printed ? kExitOk : report_error(kExitFailure, printed.error().message);
 }
 
 }  // namespace
 
-void add_defrag(CLI::App& app, Action& chosen) {
+void add_defrag(CLI::App& app, Action& chosen_action) {
   CLI::App* command = app.add_subcommand(
       "defrag",
       "Advises which few pods to move so that a pod or a request fits; moves no pods itself");
@@ -131,7 +134,7 @@ void add_defrag(CLI::App& app, Action& chosen) {
       ->type_name("URL")
       ->capture_default_str();
   command->add_flag("--json", flags->json, "print the JSON reply unchanged");
-  command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+  command->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }
 
 }  // namespace snug::ctl

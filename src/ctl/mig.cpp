@@ -45,7 +45,7 @@ int run(const MigFlags& flags) {
 
 }  // namespace
 
-void add_mig(CLI::App& app, Action& chosen) {
+void add_mig(CLI::App& app, Action& chosen_action) {
   CLI::App* command = app.add_subcommand(
       "mig", "Shows what a MIG card can be divided into: its profiles and layouts");
   const auto flags = std::make_shared<MigFlags>();
@@ -57,7 +57,7 @@ void add_mig(CLI::App& app, Action& chosen) {
   command->add_flag("--all", flags->all,
                     "show layouts of all profiles, including those with + or - in the name");
   command->add_flag("--json", flags->json, "print the output as JSON");
-  command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+  command->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }
 
 }  // namespace snug::ctl

@@ -47,7 +47,7 @@ int run(const CheckFlags& flags) {
 
 }  // namespace
 
-void add_policy_check(CLI::App& app, Action& chosen) {
+void add_policy_check(CLI::App& app, Action& chosen_action) {
   CLI::App* policy = app.add_subcommand("policy", "Checks policy files");
   policy->require_subcommand(1);
   CLI::App* check = policy->add_subcommand(
@@ -58,7 +58,7 @@ void add_policy_check(CLI::App& app, Action& chosen) {
                    "take the limits from this configuration file of snug-extender")
       ->type_name("FILE");
   check->add_option("file", flags->file, "the policy file (YAML)")->type_name("FILE")->required();
-  check->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+  check->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }
 
 }  // namespace snug::ctl

@@ -17,23 +17,23 @@ constexpr int kNameWidth = 20;  // keeps the line shorter than 80 characters
 
 /// Returns a duration as `1:02:03` or `2:03`.
 std::string clock_text(double seconds) {
-  const auto all = static_cast<std::int64_t>(std::clamp(seconds, 0.0, 359'999.0));
+  const auto total_seconds = static_cast<std::int64_t>(std::clamp(seconds, 0.0, 359'999.0));
   std::array<char, 32> text{};
-  if (all >= 3600) {
-    std::snprintf(text.data(), text.size(), "%d:%02d:%02d", static_cast<int>(all / 3600),
-                  static_cast<int>(all / 60 % 60), static_cast<int>(all % 60));
+  if (total_seconds >= 3600) {
+    std::snprintf(text.data(), text.size(), "%d:%02d:%02d", static_cast<int>(total_seconds / 3600),
+                  static_cast<int>(total_seconds / 60 % 60), static_cast<int>(total_seconds % 60));
   } else {
-    std::snprintf(text.data(), text.size(), "%d:%02d", static_cast<int>(all / 60),
-                  static_cast<int>(all % 60));
+    std::snprintf(text.data(), text.size(), "%d:%02d", static_cast<int>(total_seconds / 60),
+                  static_cast<int>(total_seconds % 60));
   }
   return text.data();
 }
 
 }  // namespace
 
-Progress::Progress(std::string name, std::size_t all, const base::Clock& clock)
+Progress::Progress(std::string name, std::size_t arrivals, const base::Clock& clock)
     : name_(std::move(name)),
-      total_(std::max<std::size_t>(all, 1)),
+      total_(std::max<std::size_t>(arrivals, 1)),
       clock_(clock),
       is_terminal_(::isatty(STDERR_FILENO) == 1),
       start_(clock.now()),
@@ -57,14 +57,14 @@ void Progress::advance() {
 void Progress::draw(base::TimePoint now) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
-  const std::string left =
+  const std::string eta =
       rate > 0 ? clock_text(static_cast<double>(total_ - std::min(done_, total_)) / rate) : "-:--";
   const std::size_t filled = std::min(kBarWidth, done_ * kBarWidth / total_);
   const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
   std::fprintf(stderr, "\r%.*s [%s] %3d %%  %.0f arrivals/s  ETA %s\x1b[K", kNameWidth,
                name_.c_str(), bar.c_str(),
                static_cast<int>(std::min<std::size_t>(100, done_ * 100 / total_)), rate,
-               left.c_str());
+               eta.c_str());
   std::fflush(stderr);
   on_screen_ = true;
 }

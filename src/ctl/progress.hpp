@@ -11,9 +11,9 @@ namespace snug::ctl {
 
 class Progress {
  public:
-  /// `name` is the text at the start of the line. `all` is the number of arrivals in the
+  /// `name` is the text at the start of the line. `arrivals` is the number of arrivals in the
   /// simulation.
-  Progress(std::string name, std::size_t all, const base::Clock& clock);
+  Progress(std::string name, std::size_t arrivals, const base::Clock& clock);
   /// Clears the line on the terminal.
   ~Progress();
   Progress(const Progress&) = delete;

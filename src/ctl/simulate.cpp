@@ -13,13 +13,13 @@ namespace {
 std::vector<sim::SimulationReport> simulate(const SimulateInput& input) {
   std::vector<sim::SimulationReport> reports;
   const base::SteadyClock clock;
-  for (const NamedPolicy& each : input.policies) {
-    Progress progress(each.name, input.trace.arrivals.size(), clock);
-    const auto placer = sim::policy_placer(each.policy);
+  for (const NamedPolicy& named_policy : input.policies) {
+    Progress progress(named_policy.name, input.trace.arrivals.size(), clock);
+    const auto placer = sim::policy_placer(named_policy.policy);
     const sim::ReplayInput replayed{input.trace, clock,
                                     [&](const sim::ArrivalOutcome&) { progress.advance(); }};
     sim::SimulationReport& report = reports.emplace_back(sim::replay(replayed, *placer));
-    report.policy = each.name;
+    report.policy = named_policy.name;
     report.seed = input.seed;
   }
   return reports;
@@ -62,7 +62,7 @@ int run(const SimulateFlags& flags) {
 
 }  // namespace
 
-void add_simulate(CLI::App& app, Action& chosen) {
+void add_simulate(CLI::App& app, Action& chosen_action) {
   CLI::App* command = app.add_subcommand(
       "simulate",
       "Simulates pods that arrive at a cluster, and reports how tightly they were packed");
@@ -91,7 +91,7 @@ void add_simulate(CLI::App& app, Action& chosen) {
   add("--json", flags->json, "FILE",
       "write the results as JSON; with - as FILE, stdout has the JSON and nothing else");
   add("--svg", flags->svg, "FILE", "write a chart of the allocated GPUs as pods arrive");
-  command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+  command->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }
 
 }  // namespace snug::ctl

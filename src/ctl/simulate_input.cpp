@@ -22,12 +22,12 @@ std::unexpected<base::Error> usage_error(std::string sentence) {
 }
 
 /// Returns whether both paths lead to the same file, even if it does not exist yet.
-bool same_file(const std::string& one, const std::string& other) {
+bool same_file(const std::string& path_a, const std::string& path_b) {
   const auto of = [](const std::string& path) {
     std::error_code error;
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
   };
-  return of(one) == of(other);
+  return of(path_a) == of(path_b);
 }
 
 /// Checks the flags of the result files. A result must overwrite neither an input file nor the
@@ -40,15 +40,16 @@ base::Result<void> check_results(const SimulateFlags& flags) {
   if (flags.svg && flags.json && same_file(*flags.svg, *flags.json)) {
     return usage_error("--json and --svg name the same file");
   }
-  std::vector<std::string> read = flags.policies;
-  read.push_back(flags.nodes);
-  if (flags.pods) read.push_back(*flags.pods);
-  if (flags.arrivals) read.push_back(*flags.arrivals);
+  std::vector<std::string> input_paths = flags.policies;
+  input_paths.push_back(flags.nodes);
+  if (flags.pods) input_paths.push_back(*flags.pods);
+  if (flags.arrivals) input_paths.push_back(*flags.arrivals);
   for (const auto& [flag, path] : {std::pair{"--json", flags.json}, {"--svg", flags.svg}}) {
     if (!path || path == "-") continue;
-    const auto over = std::ranges::find_if(
-        read, [&](const std::string& input) { return same_file(input, *path); });
-    if (over != read.end()) return usage_error(std::string(flag) + " would overwrite " + *over);
+    const auto overwritten = std::ranges::find_if(
+        input_paths, [&](const std::string& input) { return same_file(input, *path); });
+    if (overwritten != input_paths.end())
+      return usage_error(std::string(flag) + " would overwrite " + *overwritten);
   }
   return {};
 }

@@ -54,27 +54,29 @@ class CuttingStock {
   /// Returns the cut with the highest value at the current prices, as the number of shares of each
   /// size. Empty if no cut is worth more than 1 GPU; the prices are optimal then.
   [[nodiscard]] std::vector<double> best_cut() const {
-    std::vector<double> value(kGpuMilli + 1, 0);
-    std::vector<std::size_t> last(kGpuMilli + 1, demand_.size());
-    for (std::size_t left = 1; left <= kGpuMilli; ++left) {
-      value[left] = value[left - 1];
+    std::vector<double> cut_value(kGpuMilli + 1, 0);
+    std::vector<std::size_t> last_share(kGpuMilli + 1, demand_.size());
+    for (std::size_t free_milli = 1; free_milli <= kGpuMilli; ++free_milli) {
+      cut_value[free_milli] = cut_value[free_milli - 1];
       for (std::size_t i = 0; i < demand_.size(); ++i) {
-        const auto size = static_cast<std::size_t>(demand_[i].size);
-        if (size > left || value[left - size] + prices_[i] <= value[left] + kEpsilon) continue;
-        value[left] = value[left - size] + prices_[i];
-        last[left] = i;
+        const auto share_milli = static_cast<std::size_t>(demand_[i].size);
+        if (share_milli > free_milli ||
+            cut_value[free_milli - share_milli] + prices_[i] <= cut_value[free_milli] + kEpsilon)
+          continue;
+        cut_value[free_milli] = cut_value[free_milli - share_milli] + prices_[i];
+        last_share[free_milli] = i;
       }
     }
-    if (value[kGpuMilli] <= 1 + 1e-7) return {};
+    if (cut_value[kGpuMilli] <= 1 + 1e-7) return {};
     std::vector<double> cut(demand_.size(), 0);
-    std::size_t left = kGpuMilli;
-    while (left > 0) {
-      const std::size_t i = last[left];
+    std::size_t free_milli = kGpuMilli;
+    while (free_milli > 0) {
+      const std::size_t i = last_share[free_milli];
       if (i == demand_.size()) {
-        --left;
+        --free_milli;
       } else {
         cut[i] += 1;
-        left -= static_cast<std::size_t>(demand_[i].size);
+        free_milli -= static_cast<std::size_t>(demand_[i].size);
       }
     }
     return cut;
@@ -84,26 +86,27 @@ class CuttingStock {
   /// rounding errors can cause.
   bool enter_basis(const std::vector<double>& cut) {
     const std::size_t rows = demand_.size();
-    std::vector<double> column(rows, 0);
-    std::size_t leaves = rows;
-    double least = 0;
+    std::vector<double> entering_column(rows, 0);
+    std::size_t leaving_row = rows;
+    double least_gpus = 0;
     for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t k = 0; k < rows; ++k) column[i] += inverse_[i][k] * cut[k];
-      if (column[i] <= kEpsilon) continue;
-      const double ratio = gpus_[i] / column[i];
-      if (leaves != rows && ratio >= least - kEpsilon) continue;
-      leaves = i;
-      least = ratio;
+      for (std::size_t k = 0; k < rows; ++k) entering_column[i] += inverse_[i][k] * cut[k];
+      if (entering_column[i] <= kEpsilon) continue;
+      const double ratio = gpus_[i] / entering_column[i];
+      if (leaving_row != rows && ratio >= least_gpus - kEpsilon) continue;
+      leaving_row = i;
+      least_gpus = ratio;
     }
-    if (leaves == rows) return false;
+    if (leaving_row == rows) return false;
     for (std::size_t i = 0; i < rows; ++i) {
-      if (i != leaves) gpus_[i] -= least * column[i];
+      if (i != leaving_row) gpus_[i] -= least_gpus * entering_column[i];
     }
-    gpus_[leaves] = least;
-    for (double& entry : inverse_[leaves]) entry /= column[leaves];
+    gpus_[leaving_row] = least_gpus;
+    for (double& entry : inverse_[leaving_row]) entry /= entering_column[leaving_row];
     for (std::size_t i = 0; i < rows; ++i) {
-      if (i == leaves) continue;
-      for (std::size_t k = 0; k < rows; ++k) inverse_[i][k] -= column[i] * inverse_[leaves][k];
+      if (i == leaving_row) continue;
+      for (std::size_t k = 0; k < rows; ++k)
+        inverse_[i][k] -= entering_column[i] * inverse_[leaving_row][k];
     }
     return true;
   }
@@ -122,15 +125,17 @@ std::vector<double> cutting_stock_prices(const std::vector<ShareDemand>& demand)
 
 std::vector<double> knapsack_values(const std::vector<ShareDemand>& demand,
                                     const std::vector<double>& prices) {
-  std::vector<double> value(kGpuMilli + 1, 0);
-  for (std::size_t left = 1; left <= kGpuMilli; ++left) {
-    value[left] = value[left - 1];
+  std::vector<double> free_value(kGpuMilli + 1, 0);
+  for (std::size_t free_milli = 1; free_milli <= kGpuMilli; ++free_milli) {
+    free_value[free_milli] = free_value[free_milli - 1];
     for (std::size_t i = 0; i < demand.size(); ++i) {
-      const auto size = static_cast<std::size_t>(demand[i].size);
-      if (size <= left) value[left] = std::max(value[left], value[left - size] + prices[i]);
+      const auto share_milli = static_cast<std::size_t>(demand[i].size);
+      if (share_milli <= free_milli)
+        free_value[free_milli] =
+            std::max(free_value[free_milli], free_value[free_milli - share_milli] + prices[i]);
     }
   }
-  return value;
+  return free_value;
 }
 
 }  // namespace snug::demand

@@ -18,15 +18,16 @@ double window_size(std::int64_t arrivals) {
 
 }  // namespace
 
-void DemandLearner::HysteresisLevel::update(double value) {
-  const double exact = std::min(value, 1.0) * max_level_;
+void DemandLearner::HysteresisLevel::update(double ratio) {
+  const double exact = std::min(ratio, 1.0) * max_level_;
   if (std::abs(exact - level_) > kRegimeHysteresis) level_ = static_cast<int>(std::lround(exact));
 }
 
 void DemandLearner::forget_rarest_shapes() {
   while (shape_counts_.size() >= base::kMaxPodShapes) {
-    for (auto& [known, pods] : shape_counts_) pods /= 2;
-    std::erase_if(shape_counts_, [](const auto& row) { return row.second < 1; });
+    for (auto& [shape, pods] : shape_counts_) pods /= 2;
+    std::erase_if(shape_counts_,
+                  [](const auto& counted_shape) { return counted_shape.second < 1; });
   }
 }
 
@@ -37,11 +38,11 @@ void DemandLearner::count_shape(const PodShape& shape) {
 }
 
 void DemandLearner::add_live_pod(std::string_view uid, const PodShape& shape) {
-  live_pods_.emplace(uid, LivePod{.asks = {.gpus = shape.gpus,
-                                           .gpu_milli = shape.gpu_milli,
-                                           .gpu_memory = shape.gpu_memory,
-                                           .mig_profile = shape.mig_profile,
-                                           .slice_count = shape.slice_count}});
+  live_pods_.emplace(uid, LivePod{.requested_gpus = {.gpus = shape.gpus,
+                                                     .gpu_milli = shape.gpu_milli,
+                                                     .gpu_memory = shape.gpu_memory,
+                                                     .mig_profile = shape.mig_profile,
+                                                     .slice_count = shape.slice_count}});
 }
 
 void DemandLearner::pod_was_present(std::string_view uid, const PodShape& shape) {
@@ -84,7 +85,8 @@ void DemandLearner::stop_waiting(std::string_view uid) {
   const auto placed = std::ranges::find(waiting_, uid, &WaitingPod::uid);
   if (placed == waiting_.end()) return;
   record_outcome(placed->milli, false);
-  for (auto before = waiting_.begin(); before != placed; ++before) ++before->overtaken_by;
+  for (auto overtaken_pod = waiting_.begin(); overtaken_pod != placed; ++overtaken_pod)
+    ++overtaken_pod->overtaken_by;
   waiting_.erase(placed);
   while (!waiting_.empty() && waiting_.front().overtaken_by >= kOvertakersUntilRefused) {
     record_outcome(waiting_.front().milli, true);
@@ -93,34 +95,34 @@ void DemandLearner::stop_waiting(std::string_view uid) {
 }
 
 void DemandLearner::pod_placed(std::string_view uid) {
-  const auto found = live_pods_.find(uid);
-  if (found == live_pods_.end() || found->second.placed) return;
-  found->second.placed = true;
+  const auto live_pod = live_pods_.find(uid);
+  if (live_pod == live_pods_.end() || live_pod->second.placed) return;
+  live_pod->second.placed = true;
   stop_waiting(uid);
 }
 
 void DemandLearner::pod_left(std::string_view uid, const Supply& supply) {
-  const auto found = live_pods_.find(uid);
-  if (found == live_pods_.end()) return;
-  if (found->second.placed) {
-    const std::int64_t milli = supply.total_milli(found->second.asks);
+  const auto live_pod = live_pods_.find(uid);
+  if (live_pod == live_pods_.end()) return;
+  if (live_pod->second.placed) {
+    const std::int64_t milli = supply.total_milli(live_pod->second.requested_gpus);
     // leaving_milli_ is limited to arriving_milli_. Without this limit, churn would stay high for
     // too long after very many pods have left at once.
     leaving_milli_ = std::min(leaving_milli_ + static_cast<double>(milli) / window_size(arrivals_),
                               std::max(arriving_milli_, 1.0));
     update_churn();
   }
-  live_pods_.erase(found);
+  live_pods_.erase(live_pod);
 }
 
 void DemandLearner::retain(const std::unordered_set<std::string_view>& living,
                            const Supply& supply) {
-  std::vector<std::string> ended;
+  std::vector<std::string> ended_uids;
   for (const auto& [uid, pod] : live_pods_) {
-    if (!living.contains(uid)) ended.push_back(uid);
+    if (!living.contains(uid)) ended_uids.push_back(uid);
   }
-  std::ranges::sort(ended);  // since floating-point sums depend on the order
-  for (const std::string& uid : ended) pod_left(uid, supply);
+  std::ranges::sort(ended_uids);  // since floating-point sums depend on the order
+  for (const std::string& uid : ended_uids) pod_left(uid, supply);
 }
 
 model::Demand DemandLearner::demand() const {
@@ -133,10 +135,11 @@ bool DemandLearner::tables_due() const { return counted_pods_ >= next_build_at_;
 
 void DemandLearner::build_tables(const Supply& supply) {
   const double weight = prior_weight_after(static_cast<double>(counted_pods_));
-  ShapeCounts all = shape_counts_;
-  std::erase_if(all, [&](const auto& row) { return !supply.can_hold(row.first); });
-  for (const auto& [shape, pods] : prior_pods(supply)) all[shape] += weight * pods;
-  tables_ = DemandTables(all, supply, weight);
+  ShapeCounts pods_with_prior = shape_counts_;
+  std::erase_if(pods_with_prior,
+                [&](const auto& counted_shape) { return !supply.can_hold(counted_shape.first); });
+  for (const auto& [shape, pods] : prior_pods(supply)) pods_with_prior[shape] += weight * pods;
+  tables_ = DemandTables(pods_with_prior, supply, weight);
   next_build_at_ = counted_pods_ < kPodsBetweenBuilds ? std::max<std::int64_t>(1, 2 * counted_pods_)
                                                       : counted_pods_ + kPodsBetweenBuilds;
 }

@@ -32,28 +32,28 @@ class Histogram {
   /// and request the amount `alone` with each GPU or share. If `need` is 0, nothing is added.
   void add(double gpus, double need, double alone) {
     if (need <= 0) return;
-    Row& row = rows_[bin_of(need)];
-    row.gpus += gpus;
-    row.needs += gpus * need;
-    rows_[bin_of(alone)].served_per_unit += 1000 * gpus / std::max(need, smallest_need());
+    NeedBin& need_bin = need_bins_[bin_of(need)];
+    need_bin.gpus += gpus;
+    need_bin.needs += gpus * need;
+    need_bins_[bin_of(alone)].served_per_unit += 1000 * gpus / std::max(need, smallest_need());
   }
 
   [[nodiscard]] model::StrandingTable::Bins bins(double all_gpus) const {
     model::StrandingTable::Bins bins{};
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      bins[i].served_per_unit =
-          to_fixed_point(model::StrandingTable::kServedScale * rows_[i].served_per_unit / all_gpus);
-      if (rows_[i].gpus <= 0) continue;
+    for (std::size_t i = 0; i < need_bins_.size(); ++i) {
+      bins[i].served_per_unit = to_fixed_point(model::StrandingTable::kServedScale *
+                                               need_bins_[i].served_per_unit / all_gpus);
+      if (need_bins_[i].gpus <= 0) continue;
       constexpr double kMostNeed = 1e9;  // more than any node has; keeps sums within 64 bits
-      bins[i].share = to_fixed_point(rows_[i].gpus / all_gpus);
-      bins[i].mean_need =
-          std::llround(std::clamp(rows_[i].needs / rows_[i].gpus, smallest_need(), kMostNeed));
+      bins[i].share = to_fixed_point(need_bins_[i].gpus / all_gpus);
+      bins[i].mean_need = std::llround(
+          std::clamp(need_bins_[i].needs / need_bins_[i].gpus, smallest_need(), kMostNeed));
     }
     return bins;
   }
 
  private:
-  struct Row {
+  struct NeedBin {
     double gpus = 0;
     double needs = 0;
     double served_per_unit = 0;
@@ -67,7 +67,7 @@ class Histogram {
     return std::min(model::StrandingTable::kBins - 1,
                     static_cast<std::size_t>(need / static_cast<double>(width_)));
   }
-  std::array<Row, model::StrandingTable::kBins> rows_{};
+  std::array<NeedBin, model::StrandingTable::kBins> need_bins_{};
   std::int64_t width_;
 };
 
@@ -111,12 +111,13 @@ model::LeftOverTable make_left_over_table(const ShapeCounts& pods, base::MebiByt
 /// Computes MultiGpuShape::discount by the formula at kBlockDiscount in demand/fitted.hpp.
 std::array<std::int64_t, model::MultiGpuShape::kDiscountSteps> discount_for(std::int64_t gpus,
                                                                             int churn) {
-  const double of_pod = kBlockDiscount * churn / model::Demand::kFullChurn *
-                        static_cast<double>(std::min(gpus, kLargeBlock)) /
-                        static_cast<double>(kLargeBlock);
+  const double discount_per_pod = kBlockDiscount * churn / model::Demand::kFullChurn *
+                                  static_cast<double>(std::min(gpus, kLargeBlock)) /
+                                  static_cast<double>(kLargeBlock);
   std::array<std::int64_t, model::MultiGpuShape::kDiscountSteps> discount{};
   for (std::size_t eighths = 0; eighths < discount.size(); ++eighths) {
-    discount[eighths] = to_fixed_point(std::pow(of_pod, static_cast<double>(eighths) / 8));
+    discount[eighths] =
+        to_fixed_point(std::pow(discount_per_pod, static_cast<double>(eighths) / 8));
   }
   return discount;
 }
@@ -134,19 +135,20 @@ std::vector<model::MultiGpuShape> multi_gpu_shapes_of(const ShapeCounts& pods, c
   std::vector<model::MultiGpuShape> shapes;
   for (const auto& [shape, count] : pods) {
     // Pods with shares of several GPUs are left out, because shares need no idle GPUs.
-    const bool whole = shape.milli_per_gpu(supply.most_common_memory()) >= base::kWholeGpu.value;
-    if (shape.gpus < 2 || !whole) continue;
+    const bool is_whole_gpu =
+        shape.milli_per_gpu(supply.most_common_memory()) >= base::kWholeGpu.value;
+    if (shape.gpus < 2 || !is_whole_gpu) continue;
     shapes.push_back({.gpus = shape.gpus,
                       .cpu_milli = shape.host_cpu_milli,
                       .memory_mib = shape.host_memory_mib,
                       .models = models_of(shape, supply),
                       .share = to_fixed_point(gpus_of(shape, count, supply) / all_gpus)});
   }
-  std::int64_t all = 0;
-  for (const model::MultiGpuShape& shape : shapes) all += shape.share;
+  std::int64_t multi_gpu_share = 0;
+  for (const model::MultiGpuShape& shape : shapes) multi_gpu_share += shape.share;
   const std::int64_t common = to_fixed_point(kCommonMultiGpuShare);
   for (model::MultiGpuShape& shape : shapes) {
-    if (all < common) shape.share = shape.share * all / common;
+    if (multi_gpu_share < common) shape.share = shape.share * multi_gpu_share / common;
   }
   std::ranges::sort(shapes, {}, [](const model::MultiGpuShape& shape) {
     return std::tuple(-shape.share, shape.cpu_milli, shape.memory_mib, shape.gpus, shape.models);
@@ -163,23 +165,24 @@ std::array<std::int64_t, model::kMaxModels> model_scarcity_of(const ShapeCounts&
   std::array<std::int64_t, model::kMaxModels> scarcity{};
   if (supply.models == nullptr || supply.models->size() < 2) return scarcity;
   const std::size_t models = supply.models->size();
-  double all = prior_weight * kPriorNamingGpus;
-  std::vector<double> named(models, all / static_cast<double>(models - 1));
+  double requested_gpus = prior_weight * kPriorNamingGpus;
+  std::vector<double> named_gpus(models, requested_gpus / static_cast<double>(models - 1));
   for (const auto& [shape, count] : pods) {
     const double gpus = gpus_of(shape, count, supply);
-    all += gpus;
-    const model::ModelSet set = models_of(shape, supply);
-    if (set == model::kAnyModel) continue;
-    const int each = std::popcount(set);
+    requested_gpus += gpus;
+    const model::ModelSet accepted_models = models_of(shape, supply);
+    if (accepted_models == model::kAnyModel) continue;
+    const int accepted_count = std::popcount(accepted_models);
     for (std::size_t i = 1; i < models; ++i) {
-      if ((set >> i & 1) != 0) named[i] += gpus / each;
+      if ((accepted_models >> i & 1) != 0) named_gpus[i] += gpus / accepted_count;
     }
   }
   for (std::size_t i = 1; i < models; ++i) {
     if (supply.gpus_by_model[i] == 0) continue;
-    const double part =
+    const double supply_share =
         static_cast<double>(supply.gpus_by_model[i]) / static_cast<double>(supply.gpus);
-    if (all > 0) scarcity[i] = to_fixed_point(named[i] / all / part);
+    if (requested_gpus > 0)
+      scarcity[i] = to_fixed_point(named_gpus[i] / requested_gpus / supply_share);
   }
   return scarcity;
 }
@@ -191,18 +194,19 @@ DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply, double
   ByBasis<Histogram> cpu{Histogram(kCpuBinMilli), Histogram(kCpuBinMilli)};
   ByBasis<Histogram> memory{Histogram(kMemoryBinMib), Histogram(kMemoryBinMib)};
   for (const auto& [shape, count] : pods) {
-    const double part = static_cast<double>(shape.milli_per_gpu(supply.most_common_memory())) /
-                        base::kWholeGpu.value;
+    const double gpu_fraction =
+        static_cast<double>(shape.milli_per_gpu(supply.most_common_memory())) /
+        base::kWholeGpu.value;
     const double devices = static_cast<double>(shape.gpus);
-    const double gpus = count * part * devices;
+    const double gpus = count * gpu_fraction * devices;
     if (gpus <= 0) continue;
     all_gpus += gpus;
     const double cpu_milli = static_cast<double>(shape.host_cpu_milli) / devices;
     cpu.per_device.add(gpus, cpu_milli, cpu_milli);
-    cpu.per_gpu_used.add(gpus, cpu_milli / part, cpu_milli);
+    cpu.per_gpu_used.add(gpus, cpu_milli / gpu_fraction, cpu_milli);
     const double memory_mib = static_cast<double>(shape.host_memory_mib) / devices;
     memory.per_device.add(gpus, memory_mib, memory_mib);
-    memory.per_gpu_used.add(gpus, memory_mib / part, memory_mib);
+    memory.per_gpu_used.add(gpus, memory_mib / gpu_fraction, memory_mib);
   }
   for (const SliceDemand& demand : slice_demand(pods, supply)) {
     slice_values_.filling.push_back(make_slice_value_table(demand, Regime::kFilling));
@@ -212,11 +216,11 @@ DemandTables::DemandTables(const ShapeCounts& pods, const Supply& supply, double
   cpu_ = {cpu.per_device.bins(all_gpus), cpu.per_gpu_used.bins(all_gpus)};
   memory_ = {memory.per_device.bins(all_gpus), memory.per_gpu_used.bins(all_gpus)};
   for (const Supply::GpuSize& size : supply.gpu_sizes) {
-    base_.left_over.push_back(make_left_over_table(pods, size.memory));
+    fixed_tables_.left_over.push_back(make_left_over_table(pods, size.memory));
   }
-  base_.multi_gpu_shapes = multi_gpu_shapes_of(pods, supply, all_gpus);
-  base_.scarcity = model_scarcity_of(pods, supply, prior_weight);
-  base_.typical_pods = typical_pods({pods.begin(), pods.end()}, supply);
+  fixed_tables_.multi_gpu_shapes = multi_gpu_shapes_of(pods, supply, all_gpus);
+  fixed_tables_.scarcity = model_scarcity_of(pods, supply, prior_weight);
+  fixed_tables_.typical_pods = typical_pods({pods.begin(), pods.end()}, supply);
 }
 
 model::StrandingTable DemandTables::interpolated(const Needs& needs, std::int64_t width,
@@ -238,7 +242,7 @@ model::StrandingTable DemandTables::interpolated(const Needs& needs, std::int64_
 }
 
 model::Demand DemandTables::at_churn(int churn) const {
-  model::Demand demand = base_;
+  model::Demand demand = fixed_tables_;
   demand.churn = churn;
   demand.cpu = interpolated(cpu_, kCpuBinMilli, churn);
   demand.memory = interpolated(memory_, kMemoryBinMib, churn);

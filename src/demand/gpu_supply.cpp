@@ -11,14 +11,14 @@ namespace snug::demand {
 
 Supply supply_of(const model::Snapshot& snapshot) {
   Supply supply{.models = snapshot.models, .mig_tables = snapshot.mig_tables};
-  std::map<base::MebiBytes, std::int64_t> sizes;
+  std::map<base::MebiBytes, std::int64_t> gpus_by_memory;
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     if (snapshot.nodes[slot] == nullptr) continue;
     const model::NodeInventory& inventory = *snapshot.nodes[slot]->inventory;
     if (inventory.gpus.empty()) continue;
-    const model::HostResources& has = inventory.host.resources;
-    const std::int64_t cpu_milli = std::min(has.cpu_milli, kMaxHostAmount);
-    const std::int64_t memory_mib = std::min(has.memory_bytes >> 20, kMaxHostAmount);
+    const model::HostResources& allocatable = inventory.host.resources;
+    const std::int64_t cpu_milli = std::min(allocatable.cpu_milli, kMaxHostAmount);
+    const std::int64_t memory_mib = std::min(allocatable.memory_bytes >> 20, kMaxHostAmount);
     supply.cpu_milli += cpu_milli;
     supply.memory_mib += memory_mib;
     supply.max_gpus_per_node =
@@ -30,11 +30,11 @@ Supply supply_of(const model::Snapshot& snapshot) {
       ++supply.gpus_by_model[gpu.model_id];
       base::MebiBytes& largest = supply.max_memory_by_model[gpu.model_id];
       largest = std::max(largest, gpu.memory);
-      ++sizes[gpu.memory];
+      ++gpus_by_memory[gpu.memory];
       if (gpu.mig_enabled) ++supply.gpus_by_mig_table[gpu.mig_table_id];
     }
   }
-  for (const auto& [memory, gpus] : sizes) {
+  for (const auto& [memory, gpus] : gpus_by_memory) {
     if (memory.value > 0) supply.gpu_sizes.push_back({memory, gpus});
   }
   std::ranges::sort(supply.gpu_sizes, {},
@@ -46,19 +46,19 @@ Supply supply_of(const model::Snapshot& snapshot) {
 model::ModelSet models_of(const PodShape& shape, const Supply& supply) {
   if (supply.models == nullptr) return model::kAnyModel;
   const model::ModelFilter filter{shape.included_models, shape.excluded_models};
-  model::ModelSet set = 0;
-  bool all = true;
+  model::ModelSet serving_models = 0;
+  bool all_serve = true;
   for (std::size_t i = 1; i < supply.models->size(); ++i) {
     const bool holds =
         shape.gpu_memory <= supply.max_memory_by_model[i] || supply.gpus_by_model[i] == 0;
-    const bool may = holds && filter.allows((*supply.models)[i]);
-    if (may) set |= model::ModelSet{1} << i;
-    all = all && may;
+    const bool serves = holds && filter.allows((*supply.models)[i]);
+    if (serves) serving_models |= model::ModelSet{1} << i;
+    all_serve = all_serve && serves;
   }
-  if (all) return model::kAnyModel;
+  if (all_serve) return model::kAnyModel;
   // A GPU whose model has no number could match the filter. Bit 0 stands for such GPUs and is set
   // if the cluster has any.
-  return supply.gpus_by_model[0] > 0 ? set | 1 : set;
+  return supply.gpus_by_model[0] > 0 ? serving_models | 1 : serving_models;
 }
 
 namespace {
@@ -70,7 +70,8 @@ const model::MigProfile* find_profile(const Supply& supply, const std::string& n
   if (supply.mig_tables == nullptr) return nullptr;
   for (std::size_t i = 1; i < supply.mig_tables->size(); ++i) {
     table = (*supply.mig_tables)[i].pointer().get();
-    if (const auto found = table->find_profile(name)) return &table->profiles[*found];
+    if (const auto profile_index = table->find_profile(name))
+      return &table->profiles[*profile_index];
   }
   return nullptr;
 }

@@ -14,9 +14,9 @@ namespace snug::demand {
 
 std::int64_t PodShape::milli_per_gpu(base::MebiBytes of_gpu) const {
   if (gpu_memory.value == 0 || of_gpu.value <= 0) return gpu_milli;
-  const std::int64_t part = std::clamp<std::int64_t>(
+  const std::int64_t memory_milli = std::clamp<std::int64_t>(
       base::kWholeGpu.value * gpu_memory.value / of_gpu.value, 1, base::kWholeGpu.value);
-  return std::max(part, gpu_milli);
+  return std::max(memory_milli, gpu_milli);
 }
 
 namespace {
@@ -28,29 +28,29 @@ std::string requested_profile(const model::DeviceRequest& device) {
   if (const auto* slice = std::get_if<model::SliceRequest>(&device)) return slice->profile;
   const auto* units = std::get_if<model::KubeletRequest>(&device);
   if (units == nullptr) return {};
-  const std::string_view part = mig::profile_in_resource(units->resource);
-  const std::optional<mig::MigProfileName> name = mig::parse_resource_profile(part);
-  return name ? name->canonical : std::string(part);
+  const std::string_view resource_profile = mig::profile_in_resource(units->resource);
+  const std::optional<mig::MigProfileName> name = mig::parse_resource_profile(resource_profile);
+  return name ? name->canonical : std::string(resource_profile);
 }
 
 /// The sum of the GPU requests of containers that run at the same time.
 class ConcurrentContainers {
  public:
-  void add(const model::ContainerRequest& asked) {
-    if (std::string profile = requested_profile(asked.device); !profile.empty()) {
+  void add(const model::ContainerRequest& container) {
+    if (std::string profile = requested_profile(container.device); !profile.empty()) {
       std::int64_t& slices = slices_[std::move(profile)];
-      slices = std::min(slices + std::min(asked.count, kMaxGpus), kMaxGpus);
+      slices = std::min(slices + std::min(container.count, kMaxGpus), kMaxGpus);
       return;
     }
-    if (!model::is_share(asked.device)) {
-      whole_gpus_ = std::min(whole_gpus_ + std::min(asked.count, kMaxGpus), kMaxGpus);
+    if (!model::is_share(container.device)) {
+      whole_gpus_ = std::min(whole_gpus_ + std::min(container.count, kMaxGpus), kMaxGpus);
       return;
     }
-    share_gpus_ = std::max(share_gpus_, std::min(asked.count, kMaxGpus));
-    if (const auto* of = std::get_if<model::MemoryRequest>(&asked.device))
-      share_memory_ += of->memory;
-    const auto* fraction = std::get_if<model::FractionRequest>(&asked.device);
-    const std::int64_t compute = asked.compute_percent ? 10 * *asked.compute_percent : 0;
+    share_gpus_ = std::max(share_gpus_, std::min(container.count, kMaxGpus));
+    if (const auto* memory_request = std::get_if<model::MemoryRequest>(&container.device))
+      share_memory_ += memory_request->memory;
+    const auto* fraction = std::get_if<model::FractionRequest>(&container.device);
+    const std::int64_t compute = container.compute_percent ? 10 * *container.compute_percent : 0;
     share_milli_ +=
         std::max<std::int64_t>(compute, fraction == nullptr ? 0 : fraction->thousandths);
   }
@@ -90,17 +90,17 @@ class ConcurrentContainers {
 PodShape shape_of(const model::GpuRequest& request, const model::HostResources& host) {
   PodShape shape;
   ConcurrentContainers running;
-  for (const model::ContainerRequest& asked : request.containers) {
-    if (asked.type == model::ContainerType::kInit) {
-      ConcurrentContainers alone;
-      alone.add(asked);
-      alone.widen(shape);
+  for (const model::ContainerRequest& container : request.containers) {
+    if (container.type == model::ContainerType::kInit) {
+      ConcurrentContainers init_container;
+      init_container.add(container);
+      init_container.widen(shape);
     } else {
-      running.add(asked);
+      running.add(container);
     }
-    if (asked.models.empty()) continue;
-    shape.included_models = asked.models.included;
-    shape.excluded_models = asked.models.excluded;
+    if (container.models.empty()) continue;
+    shape.included_models = container.models.included;
+    shape.excluded_models = container.models.excluded;
   }
   running.widen(shape);
   shape.host_cpu_milli = std::min(host.cpu_milli, kMaxHostAmount);

@@ -42,7 +42,7 @@ class CardStates {
     if (cells_.size() > model::SliceValueTable::kMaxCells) return;
     starts_.resize(table_.profiles.size());
     for (std::size_t p = 0; p < starts_.size(); ++p)
-      mean_size_ += demand_.share_by_profile[p] * size(p);
+      mean_size_ += demand_.share_by_profile[p] * profile_eighths(p);
     for (const model::MigPlacement& slice : mig::all_placements(table_)) {
       starts_[slice.profile].push_back(state_of(slice.range(table_)));
     }
@@ -69,9 +69,10 @@ class CardStates {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if ((state >> i & 1U) != 0) taken |= cells_[i];
     }
-    const auto all =
+    const auto slices_if_empty =
         static_cast<double>(std::max<std::int64_t>(1, mig::free_placement_slices(table_, {})));
-    return kEighths * static_cast<double>(mig::free_placement_slices(table_, {taken, {}})) / all;
+    return kEighths * static_cast<double>(mig::free_placement_slices(table_, {taken, {}})) /
+           slices_if_empty;
   }
 
   /// Computes V(s) for all states. It starts with the full card, because V(s) depends on states
@@ -84,50 +85,53 @@ class CardStates {
       passes[p] = other_card * available_part(p) * demand_.share_by_profile[p];
     }
     for (std::size_t state = states(); state-- > 0;) {
-      double sum = 0;
+      double sold_eighths = 0;
       double passing = 0;
       for (std::size_t p = 0; p < starts_.size(); ++p) {
-        double best = -1;
-        for (const std::size_t start : starts_[p]) {
-          if ((state & start) == 0) best = std::max(best, size(p) + sold[state | start]);
+        double best_sold = -1;
+        for (const std::size_t slice_cells : starts_[p]) {
+          if ((state & slice_cells) == 0)
+            best_sold = std::max(best_sold, profile_eighths(p) + sold[state | slice_cells]);
         }
-        if (best < 0) {
+        if (best_sold < 0) {
           passing += passes[p];
         } else {
-          sum += demand_.share_by_profile[p] * best;
+          sold_eighths += demand_.share_by_profile[p] * best_sold;
         }
       }
-      sold[state] = sum > 0 ? sum / (1 - passing) : 0;
+      sold[state] = sold_eighths > 0 ? sold_eighths / (1 - passing) : 0;
     }
     return sold;
   }
 
   /// Computes the headroom P(s) for all states.
   [[nodiscard]] std::vector<double> headroom() const {
-    std::vector<double> sums(states());
+    std::vector<double> headroom_by_state(states());
     for (std::size_t p = 0; p < starts_.size(); ++p) {
       if (demand_.share_by_profile[p] <= 0) continue;
-      const double weight = demand_.share_by_profile[p] * size(p) * size(p) / mean_size_;
+      const double weight =
+          demand_.share_by_profile[p] * profile_eighths(p) * profile_eighths(p) / mean_size_;
       for (std::size_t state = 0; state < states(); ++state) {
-        sums[state] += weight * discounted_headroom(p, state);
+        headroom_by_state[state] += weight * discounted_headroom(p, state);
       }
     }
-    return sums;
+    return headroom_by_state;
   }
 
  private:
   [[nodiscard]] double in_eighths(double slices) const {
     return kEighths * slices / table_.memory_slices;
   }
-  [[nodiscard]] double size(std::size_t profile) const {
+  [[nodiscard]] double profile_eighths(std::size_t profile) const {
     return in_eighths(table_.profiles[profile].size);
   }
 
   /// Returns min(1, m_p / a_p)^2, the factor of d in d_p.
   [[nodiscard]] double available_part(std::size_t profile) const {
-    const double asked = kEighths * demand_.share_by_profile[profile] / mean_size_;
-    const double part = std::min(1.0, mig::max_slices(table_, profile) / std::max(asked, 1e-9));
-    return part * part;
+    const double slices_per_card = kEighths * demand_.share_by_profile[profile] / mean_size_;
+    const double available =
+        std::min(1.0, mig::max_slices(table_, profile) / std::max(slices_per_card, 1e-9));
+    return available * available;
   }
 
   [[nodiscard]] std::size_t state_of(model::AxisMask range) const {
@@ -138,30 +142,31 @@ class CardStates {
     return state;
   }
 
-  /// Returns the inner sum of P(s), the one over j. least[i][n] is the smallest number of eighths
-  /// that must become free before n slices of the profile fit at its first i starts.
+  /// Returns the inner sum of P(s), the one over j. eighths_to_free[i][n] is the smallest number of
+  /// eighths that must become free before n slices of the profile fit at its first i starts.
   [[nodiscard]] double discounted_headroom(std::size_t profile, std::size_t state) const {
     const std::vector<std::size_t>& starts = starts_[profile];
     constexpr double kNever = 1e9;
     constexpr std::size_t kMost =
         model::SliceValueTable::kMaxCells;  // each cell has at most one of the starts
-    std::array<std::array<double, kMost + 1>, kMost + 1> least{};
-    for (auto& row : least) row.fill(kNever);
-    least[0][0] = 0;
+    std::array<std::array<double, kMost + 1>, kMost + 1> eighths_to_free{};
+    for (auto& row : eighths_to_free) row.fill(kNever);
+    eighths_to_free[0][0] = 0;
     for (std::size_t i = 1; i <= starts.size(); ++i) {
       std::size_t before = i - 1;  // number of starts whose slices end before this start
       while (before > 0 && (starts[before - 1] & starts[i - 1]) != 0) --before;
       const double freed = taken_eighths(state & starts[i - 1]);
-      least[i][0] = 0;
+      eighths_to_free[i][0] = 0;
       for (std::size_t n = 1; n <= i; ++n) {
-        least[i][n] = std::min(least[i - 1][n], least[before][n - 1] + freed);
+        eighths_to_free[i][n] =
+            std::min(eighths_to_free[i - 1][n], eighths_to_free[before][n - 1] + freed);
       }
     }
-    double sum = 0;
-    for (std::size_t n = 1; n <= starts.size() && least[starts.size()][n] < kNever; ++n) {
-      sum += std::pow(kHeadroomDiscount, least[starts.size()][n]);
+    double headroom_sum = 0;
+    for (std::size_t n = 1; n <= starts.size() && eighths_to_free[starts.size()][n] < kNever; ++n) {
+      headroom_sum += std::pow(kHeadroomDiscount, eighths_to_free[starts.size()][n]);
     }
-    return sum;
+    return headroom_sum;
   }
 
   const SliceDemand& demand_;
@@ -179,16 +184,16 @@ SliceDemand demand_for(const ShapeCounts& pods, const model::MigTableRef& table,
     demand.share_by_profile.push_back(profile.is_plain() ? kPriorSlices : 0);
   }
   for (const auto& [shape, count] : pods) {
-    const std::optional<mig::SliceRequirement> need = slice_requirement(shape);
-    const auto profile = need ? mig::smallest_profile(*table, *need) : std::nullopt;
+    const std::optional<mig::SliceRequirement> requirement = slice_requirement(shape);
+    const auto profile = requirement ? mig::smallest_profile(*table, *requirement) : std::nullopt;
     if (!profile) continue;
-    const std::int64_t each = shape.slice_count > 0 ? shape.slice_count : shape.gpus;
-    demand.share_by_profile[*profile] += count * static_cast<double>(each);
+    const std::int64_t slices_per_pod = shape.slice_count > 0 ? shape.slice_count : shape.gpus;
+    demand.share_by_profile[*profile] += count * static_cast<double>(slices_per_pod);
   }
-  const double all =
+  const double all_slices =
       std::accumulate(demand.share_by_profile.begin(), demand.share_by_profile.end(), 0.0);
-  demand.prior_weight = std::max(0.0, 1 - demand.other_card * all / kEnoughSlices);
-  for (double& share : demand.share_by_profile) share = all > 0 ? share / all : 0;
+  demand.prior_weight = std::max(0.0, 1 - demand.other_card * all_slices / kEnoughSlices);
+  for (double& share : demand.share_by_profile) share = all_slices > 0 ? share / all_slices : 0;
   return demand;
 }
 
@@ -226,11 +231,11 @@ model::SliceValueTable make_slice_value_table(const SliceDemand& demand, Regime 
   model::SliceValueTable table{.cells = card.cells(), .value_by_state = {}};
   for (std::size_t state = 0; state < card.states(); ++state) {
     const double taken = card.taken_eighths(state);
-    const double kept =
+    const double churn_eighths =
         churns ? kHeadroomWeight * headroom[state] + kDrainWeight * taken * taken : 0;
-    const double known = sold[state] + kept;
+    const double learned_eighths = sold[state] + churn_eighths;
     const double eighths =
-        demand.prior_weight * card.prior(state) + (1 - demand.prior_weight) * known;
+        demand.prior_weight * card.prior(state) + (1 - demand.prior_weight) * learned_eighths;
     table.value_by_state.push_back(
         static_cast<std::int32_t>(std::lround(1e6 * eighths / kEighths)));
   }

@@ -16,16 +16,16 @@ namespace {
 
 /// Merges shapes that differ only in the requested memory of the node, which FGD ignores.
 std::vector<CountedShape> merge_ignoring_memory(const std::vector<CountedShape>& pods) {
-  std::map<PodShape, std::size_t> known;
-  std::vector<CountedShape> counted;
+  std::map<PodShape, std::size_t> merged_positions;
+  std::vector<CountedShape> merged_shapes;
   for (const auto& [shape, count] : pods) {
     PodShape same = shape;
     same.host_memory_mib = 0;
-    const auto [row, is_new] = known.try_emplace(same, counted.size());
-    if (is_new) counted.emplace_back(std::move(same), 0);
-    counted[row->second].second += count;
+    const auto [row, is_new] = merged_positions.try_emplace(same, merged_shapes.size());
+    if (is_new) merged_shapes.emplace_back(std::move(same), 0);
+    merged_shapes[row->second].second += count;
   }
-  return counted;
+  return merged_shapes;
 }
 
 /// Sorts by descending count. Shapes with equal counts keep their order.
@@ -34,19 +34,19 @@ void sort_by_count(std::vector<CountedShape>& pods) {
   order.reserve(pods.size());
   for (std::size_t i = 0; i < pods.size(); ++i) order.emplace_back(-pods[i].second, i);
   std::ranges::sort(order);
-  std::vector<CountedShape> sorted;
-  sorted.reserve(pods.size());
-  for (const auto& [count, i] : order) sorted.push_back(std::move(pods[i]));
-  pods = std::move(sorted);
+  std::vector<CountedShape> pods_by_count;
+  pods_by_count.reserve(pods.size());
+  for (const auto& [count, i] : order) pods_by_count.push_back(std::move(pods[i]));
+  pods = std::move(pods_by_count);
 }
 
 /// Computes TypicalPod::profiles of the shape.
 std::vector<std::uint16_t> profiles_of(const PodShape& shape, const Supply& supply) {
   std::vector<std::uint16_t> profiles;
-  const std::optional<mig::SliceRequirement> need = slice_requirement(shape);
-  if (!need || supply.mig_tables == nullptr) return profiles;
+  const std::optional<mig::SliceRequirement> requirement = slice_requirement(shape);
+  if (!requirement || supply.mig_tables == nullptr) return profiles;
   for (const model::MigTableRef& table : *supply.mig_tables) {
-    const auto profile = table ? mig::smallest_profile(*table, *need) : std::nullopt;
+    const auto profile = table ? mig::smallest_profile(*table, *requirement) : std::nullopt;
     profiles.push_back(profile ? static_cast<std::uint16_t>(*profile + 1) : std::uint16_t{0});
   }
   return profiles;
@@ -57,15 +57,16 @@ std::vector<std::uint16_t> profiles_of(const PodShape& shape, const Supply& supp
 std::vector<model::TypicalPod> typical_pods(std::vector<CountedShape> pods, const Supply& supply) {
   pods = merge_ignoring_memory(pods);
   sort_by_count(pods);
-  double all = 0;
-  for (const auto& [shape, count] : pods) all += count;
+  double all_pods = 0;
+  for (const auto& [shape, count] : pods) all_pods += count;
   double covered = 0;
-  std::size_t kept = 0;
-  while (kept < pods.size() && kept < base::kMaxTypicalPods && covered < kTypicalPart * all) {
-    covered += pods[kept++].second;
+  std::size_t typical_count = 0;
+  while (typical_count < pods.size() && typical_count < base::kMaxTypicalPods &&
+         covered < kTypicalPart * all_pods) {
+    covered += pods[typical_count++].second;
   }
   std::vector<model::TypicalPod> typical;
-  for (std::size_t i = 0; i < kept; ++i) {
+  for (std::size_t i = 0; i < typical_count; ++i) {
     const auto& [shape, count] = pods[i];
     typical.push_back(
         {.cpu_milli = shape.host_cpu_milli,

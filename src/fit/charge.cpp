@@ -8,13 +8,14 @@ namespace {
 struct Charger {
   base::MebiBytes capacity;
 
-  Charge operator()(const model::FractionRequest& ask) const {
-    return {.memory = {std::max<std::int64_t>(1, ask.thousandths * capacity.value / 1000)},
-            .compute = {ask.thousandths}};
+  Charge operator()(const model::FractionRequest& fraction) const {
+    return {.memory = {std::max<std::int64_t>(1, fraction.thousandths * capacity.value / 1000)},
+            .compute = {fraction.thousandths}};
   }
-  Charge operator()(const model::MemoryRequest& ask) const {
-    return {.memory = ask.memory,
-            .compute = {std::max<std::int64_t>(1, 1000 * ask.memory.value / capacity.value)}};
+  Charge operator()(const model::MemoryRequest& memory_request) const {
+    return {.memory = memory_request.memory,
+            .compute = {
+                std::max<std::int64_t>(1, 1000 * memory_request.memory.value / capacity.value)}};
   }
   Charge operator()(const model::WholeGpuRequest& /*ask*/) const {
     return {.memory = capacity, .compute = base::kWholeGpu};
@@ -25,23 +26,26 @@ struct Charger {
 
 }  // namespace
 
-Charge charge(const model::ContainerRequest& asked, base::MebiBytes capacity) {
-  Charge cost = std::visit(Charger{capacity}, asked.device);
-  if (asked.compute_percent) cost.compute = {base::kWholeGpu.value / 100 * *asked.compute_percent};
+Charge charge(const model::ContainerRequest& container_request, base::MebiBytes capacity) {
+  Charge cost = std::visit(Charger{capacity}, container_request.device);
+  if (container_request.compute_percent)
+    cost.compute = {base::kWholeGpu.value / 100 * *container_request.compute_percent};
   return cost;
 }
 
 Prices::Prices(const model::GpuRequest& request) {
-  known_.reserve(request.containers.size());
-  for (const model::ContainerRequest& container : request.containers) {
-    known_.push_back({.asked = &container});
+  last_prices_.reserve(request.containers.size());
+  for (const model::ContainerRequest& container_request : request.containers) {
+    last_prices_.push_back({.container_request = &container_request});
   }
 }
 
-Prices::Known Prices::price(const model::ContainerRequest& asked, base::MebiBytes capacity) {
-  if (capacity.value <= 0) return {.asked = &asked, .capacity = capacity, .price = {}};
-  const Charge cost = charge(asked, capacity);
-  return {.asked = &asked,
+Prices::LastPrice Prices::price(const model::ContainerRequest& container_request,
+                                base::MebiBytes capacity) {
+  if (capacity.value <= 0)
+    return {.container_request = &container_request, .capacity = capacity, .price = {}};
+  const Charge cost = charge(container_request, capacity);
+  return {.container_request = &container_request,
           .capacity = capacity,
           .price = {.cost = cost, .milli_sum = cost.milli_sum(capacity)}};
 }

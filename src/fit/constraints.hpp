@@ -32,7 +32,7 @@ struct NodeView {
 /// One GPU of the node, with the values that the constraints use. The NodeView must outlive this
 /// object.
 struct GpuView {
-  const NodeView& on;
+  const NodeView& node_view;
   const model::GpuState& gpu;
   bool isolated = false;           // a pod that the tenant is isolated from holds the GPU
   ContainerBits takers = 0;        // the containers that accept the GPU's model
@@ -40,7 +40,7 @@ struct GpuView {
 
   /// The caller sets `takers` and `cap_left`.
   GpuView(const NodeView& the_node, std::size_t position)
-      : on(the_node),
+      : node_view(the_node),
         gpu(the_node.node.gpus[position]),
         isolated(!the_node.isolated.empty() && the_node.isolated[position]) {}
 
@@ -52,36 +52,37 @@ struct GpuView {
 struct Constraint {
   model::ReasonCode reason;
   /// Whether the constraint can remove anything for this tenant on this node; null: it always can.
-  bool (*applies)(const NodeView& on);
+  bool (*applies)(const NodeView& node_view);
   /// Removes from `offered` what the GPU does not offer under this constraint.
-  void (*restrict_to)(GpuOffer& offered, const GpuView& view);
+  void (*restrict_to)(GpuOffer& offered, const GpuView& gpu_view);
 };
 
 /// All constraints in the order in which they are applied. Their reasons have the opposite order in
 /// the table of reasons.
 [[nodiscard]] std::span<const Constraint> constraints();
 
-/// Whether the cap is among the first `count` constraints.
-[[nodiscard]] bool include_cap(std::size_t count);
+/// Whether the cap is among the first `constraint_count` constraints.
+[[nodiscard]] bool include_cap(std::size_t constraint_count);
 
-/// What the GPU offers under the first `count` constraints. Requires `count` > 0.
-[[nodiscard]] GpuOffer allocatable(const GpuView& view, std::size_t count);
+/// What the GPU offers under the first `constraint_count` constraints. Requires
+/// `constraint_count` > 0.
+[[nodiscard]] GpuOffer allocatable(const GpuView& gpu_view, std::size_t constraint_count);
 
 /// The only container of a request, with values that are computed once for the request.
 struct ContainerNeed {
-  const model::ContainerRequest& asked;
+  const model::ContainerRequest& container_request;
   const mig::SliceRequirement& slice;  // what a slice must have to serve the container
   Prices& prices;                      // the prices of the request
 };
 
 /// The position of the last constraint that applies to this node. It is also the largest number of
 /// constraints that a GPU can meet without serving the container.
-[[nodiscard]] std::size_t last_applicable(const NodeView& on);
+[[nodiscard]] std::size_t last_applicable(const NodeView& node_view);
 
 /// Whether the GPU meets all constraints, so that it serves the container. This is much faster than
 /// constraints_met().
-[[nodiscard]] bool meets_all(const GpuView& view, const ContainerNeed& need);
+[[nodiscard]] bool meets_all(const GpuView& gpu_view, const ContainerNeed& need);
 /// The number of constraints that the GPU meets before the first one that it does not meet.
-[[nodiscard]] std::size_t constraints_met(const GpuView& view, const ContainerNeed& need);
+[[nodiscard]] std::size_t constraints_met(const GpuView& gpu_view, const ContainerNeed& need);
 
 }  // namespace snug::fit

@@ -10,13 +10,16 @@
 namespace snug::fit {
 namespace {
 
-std::size_t lowest(ContainerSet set) { return static_cast<std::size_t>(std::countr_zero(set)); }
+std::size_t lowest_turn(ContainerSet set) {
+  return static_cast<std::size_t>(std::countr_zero(set));
+}
 
 template <typename Value>
-void add(std::vector<Value>& sums, std::size_t bin, const std::vector<Value>& own) {
-  const std::size_t sets = own.size();
-  for (std::size_t set = 0; set < sets; ++set) {
-    sums[bin * sets + set] = sums[(bin + 1) * sets + set] + own[set];
+void add_bin_bound(std::vector<Value>& bounds, std::size_t bin,
+                   const std::vector<Value>& bin_maxima) {
+  const std::size_t set_count = bin_maxima.size();
+  for (std::size_t set = 0; set < set_count; ++set) {
+    bounds[bin * set_count + set] = bounds[(bin + 1) * set_count + set] + bin_maxima[set];
   }
 }
 
@@ -24,7 +27,8 @@ void add(std::vector<Value>& sums, std::size_t bin, const std::vector<Value>& ow
 
 std::size_t CoverSearch::NogoodHash::operator()(const Nogood& nogood) const {
   constexpr std::uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;
-  const std::uint64_t mixed = (nogood.left ^ (nogood.left >> 29)) * kOdd + nogood.place;
+  const std::uint64_t mixed =
+      (nogood.unplaced_bytes ^ (nogood.unplaced_bytes >> 29)) * kOdd + nogood.bin_state;
   return (mixed ^ (mixed >> 32)) * kOdd;
 }
 
@@ -34,15 +38,16 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
       bins_(std::move(bins)),
       cap_left_(cap_left),
       steps_(steps),
-      sets_(std::size_t{1} << book.regular_containers()) {
+      set_count_(std::size_t{1} << book.regular_containers()) {
   add_up_bounds();
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
     const bool any_mode = book_.request_of(turn).isolation == model::Isolation::kAny;
-    const bool alone = std::ranges::all_of(bins_, [&](const Bin& bin) {
-      const bool beside = (bin.patterns->inits_with(0) & bit(turn)) != 0;
-      return beside == bin.patterns->serves(bit(turn)) && !bin.patterns->offered().mig.table;
+    const bool needs_no_other_init = std::ranges::all_of(bins_, [&](const Bin& bin) {
+      const bool in_init_pattern = (bin.patterns->inits_with(0) & bit(turn)) != 0;
+      return in_init_pattern == bin.patterns->serves(bit(turn)) &&
+             !bin.patterns->offered().mig.table;
     });
-    if (!any_mode || !alone) inits_independent_ = false;
+    if (!any_mode || !needs_no_other_init) inits_independent_ = false;
   }
   const bool inits = book_.containers() > book_.regular_containers();
   // A failed state (Nogood) is stored with one byte for each number of GPUs. If there are more bins
@@ -52,31 +57,31 @@ CoverSearch::CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::in
 }
 
 void CoverSearch::add_up_bounds() {
-  const std::size_t all = bins_.size();
-  max_containers_.resize((all + 1) * sets_);
-  max_compute_.resize((all + 1) * sets_);
-  max_memory_.resize((all + 1) * sets_);
+  const std::size_t bin_count = bins_.size();
+  max_containers_.resize((bin_count + 1) * set_count_);
+  max_compute_.resize((bin_count + 1) * set_count_);
+  max_memory_.resize((bin_count + 1) * set_count_);
   cheapest_.fill(kNoCap);
-  for (std::size_t bin = all; bin-- > 0;) {
+  for (std::size_t bin = bin_count; bin-- > 0;) {
     const Patterns& patterns = *bins_[bin].patterns;
-    add(max_containers_, bin, patterns.max_containers());
-    add(max_compute_, bin, patterns.max_compute());
-    add(max_memory_, bin, patterns.max_memory());
+    add_bin_bound(max_containers_, bin, patterns.max_containers());
+    add_bin_bound(max_compute_, bin, patterns.max_compute());
+    add_bin_bound(max_memory_, bin, patterns.max_memory());
     for (std::size_t turn = 0; turn < book_.regular_containers(); ++turn) {
       if ((patterns.served() & bit(turn)) == 0) continue;
       cheapest_.at(turn) = std::min(cheapest_.at(turn), patterns.cost(bit(turn)).compute.value);
     }
   }
-  need_.resize(sets_);
+  unplaced_in_set_.resize(set_count_);
 }
 
-void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
+void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> on_cover) {
   aim_ = aim;
-  found_ = std::move(found);
+  on_cover_ = std::move(on_cover);
   cover_.assign(bins_.size(), 0);
   init_capacity_.fill(0);
-  open_ = 0;
-  compute_ = 0;
+  open_containers_ = 0;
+  placed_compute_ = 0;
   unplaced_weight_ = {};
   covers_ = 0;
   nogoods_.clear();
@@ -85,7 +90,7 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
   for (std::size_t turn = 0; turn < book_.containers(); ++turn) {
     unplaced_.at(turn) = book_.request_of(turn).count;
     if (turn >= book_.regular_containers()) continue;
-    open_ |= bit(turn);
+    open_containers_ |= bit(turn);
     for (std::int64_t i = 0; i < unplaced_.at(turn) && !bins_.empty(); ++i) {
       unplaced_weight_ += bins_.front().patterns->weight(bit(turn));
     }
@@ -95,55 +100,62 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> found) {
       init_capacity_.at(turn) += (bins_[bin].patterns->inits() & bit(turn)) != 0 ? 1 : 0;
     }
   }
-  if (within_bounds(0)) extend(0, 0);
+  if (within_bounds(0)) extend_cover(0, 0);
 }
 
 /// Returns false if a bound shows that this bin and those after it cannot take all unplaced
 /// devices.
 bool CoverSearch::within_bounds(std::size_t bin) {
-  const std::int32_t* most = &max_containers_[bin * sets_];
+  const std::int32_t* most_containers = &max_containers_[bin * set_count_];
   // Visit every subset of the containers that have unplaced devices, in ascending order.
-  for (ContainerSet set = open_ & -open_; set != 0; set = (set - open_) & open_) {
-    need_[set] = need_[set & (set - 1)] + static_cast<std::int32_t>(unplaced_.at(lowest(set)));
-    if (need_[set] > most[set]) return false;
+  for (ContainerSet set = open_containers_ & -open_containers_; set != 0;
+       set = (set - open_containers_) & open_containers_) {
+    unplaced_in_set_[set] = unplaced_in_set_[set & (set - 1)] +
+                            static_cast<std::int32_t>(unplaced_.at(lowest_turn(set)));
+    if (unplaced_in_set_[set] > most_containers[set]) return false;
   }
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
     if (init_capacity_.at(turn) < unplaced_.at(turn)) return false;
   }
-  std::int64_t least = compute_;
-  for (ContainerSet rest = open_; rest != 0; rest &= rest - 1) {
-    least += unplaced_.at(lowest(rest)) * cheapest_.at(lowest(rest));
+  std::int64_t min_compute = placed_compute_;
+  for (ContainerSet containers_left = open_containers_; containers_left != 0;
+       containers_left &= containers_left - 1) {
+    min_compute +=
+        unplaced_.at(lowest_turn(containers_left)) * cheapest_.at(lowest_turn(containers_left));
   }
-  const std::size_t open = bin * sets_ + open_;
-  return unplaced_weight_.compute.value <= max_compute_[open] &&
-         unplaced_weight_.memory.value <= max_memory_[open] && least <= cap_left_;
+  const std::size_t open_set_index = bin * set_count_ + open_containers_;
+  return unplaced_weight_.compute.value <= max_compute_[open_set_index] &&
+         unplaced_weight_.memory.value <= max_memory_[open_set_index] && min_compute <= cap_left_;
 }
 
-/// Whether the GPU could serve one more container together with the set, and the same init
-/// containers beside them. Then every cover in which the GPU serves the set can be turned into one
-/// in which it serves the larger set, so the set need not be tried. False under a cap, because the
-/// container can cost more on this GPU than on another.
-bool CoverSearch::dominated(const Patterns& patterns, ContainerSet set) const {
+/// Whether the GPU could serve one more container together with the pattern, and the same init
+/// containers beside them. Then every cover in which the GPU serves the pattern can be turned into
+/// one in which it serves the larger pattern, so the pattern need not be tried. False under a cap,
+/// because the container can cost more on this GPU than on another.
+bool CoverSearch::dominated(const Patterns& patterns, ContainerSet pattern) const {
   if (aim_ != Aim::kAny || cap_left_ != kNoCap || !inits_independent_) return false;
-  for (ContainerSet rest = open_ & ~set & ~book_.whole_gpu_containers(); rest != 0;
-       rest &= rest - 1) {
-    const ContainerSet with = set | (rest & -rest);
-    if (patterns.serves(with) && patterns.inits_with(with) == patterns.inits_with(set)) {
+  for (ContainerSet containers_left = open_containers_ & ~pattern & ~book_.whole_gpu_containers();
+       containers_left != 0; containers_left &= containers_left - 1) {
+    const ContainerSet larger_pattern = pattern | (containers_left & -containers_left);
+    if (patterns.serves(larger_pattern) &&
+        patterns.inits_with(larger_pattern) == patterns.inits_with(pattern)) {
       return true;
     }
   }
   return false;
 }
 
-/// Whether the set has a container but lacks a twin that must come before this container. Of two
-/// twins, the one with more unplaced devices comes first; if they have equally many, the one with
-/// the lower turn.
-bool CoverSearch::breaks_symmetry(ContainerSet set) const {
+/// Whether the pattern has a container but lacks a twin that must come before this container. Of
+/// two twins, the one with more unplaced devices comes first; if they have equally many, the one
+/// with the lower turn.
+bool CoverSearch::breaks_symmetry(ContainerSet pattern) const {
   if (aim_ != Aim::kAny) return false;
-  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
-    const std::size_t turn = lowest(rest);
-    for (ContainerSet twins = book_.twins(turn) & open_ & ~set; twins != 0; twins &= twins - 1) {
-      const std::size_t twin = lowest(twins);
+  for (ContainerSet containers_left = pattern; containers_left != 0;
+       containers_left &= containers_left - 1) {
+    const std::size_t turn = lowest_turn(containers_left);
+    for (ContainerSet twins = book_.twins(turn) & open_containers_ & ~pattern; twins != 0;
+         twins &= twins - 1) {
+      const std::size_t twin = lowest_turn(twins);
       if (std::pair(-unplaced_.at(twin), twin) < std::pair(-unplaced_.at(turn), turn)) return true;
     }
   }
@@ -152,82 +164,91 @@ bool CoverSearch::breaks_symmetry(ContainerSet set) const {
 
 /// Everything on which the rest of the search depends. For an init container, this is the number of
 /// GPUs that can serve it beyond those that it needs.
-CoverSearch::Nogood CoverSearch::state(std::size_t bin, std::size_t from) const {
-  auto left = unplaced_;
+CoverSearch::Nogood CoverSearch::nogood_at(std::size_t bin, std::size_t first_pattern) const {
+  auto unplaced = unplaced_;
   if (aim_ == Aim::kAny) {
     for (std::size_t turn = 1; turn < book_.regular_containers(); ++turn) {
-      for (std::size_t other = 0; other < turn; ++other) {
-        const bool twins = (book_.twins(turn) & bit(other)) != 0;
-        if (twins && left.at(other) < left.at(turn)) std::swap(left.at(other), left.at(turn));
+      for (std::size_t earlier_turn = 0; earlier_turn < turn; ++earlier_turn) {
+        const bool twins = (book_.twins(turn) & bit(earlier_turn)) != 0;
+        if (twins && unplaced.at(earlier_turn) < unplaced.at(turn))
+          std::swap(unplaced.at(earlier_turn), unplaced.at(turn));
       }
     }
   }
   Nogood nogood;
   for (std::size_t turn = 0; turn < book_.regular_containers(); ++turn) {
-    nogood.left = nogood.left << 8U | static_cast<std::uint64_t>(left.at(turn));
+    nogood.unplaced_bytes =
+        nogood.unplaced_bytes << 8U | static_cast<std::uint64_t>(unplaced.at(turn));
   }
   const auto to_come = static_cast<std::int64_t>(bins_.size() - bin);
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
     const std::int64_t spare = std::min(init_capacity_.at(turn) - unplaced_.at(turn), to_come);
-    nogood.left = nogood.left << 8U | static_cast<std::uint64_t>(spare);
+    nogood.unplaced_bytes = nogood.unplaced_bytes << 8U | static_cast<std::uint64_t>(spare);
   }
-  const std::int64_t compute = cap_left_ == kNoCap ? 0 : compute_;
-  nogood.place = static_cast<std::uint64_t>(compute) << 32U | bin << 16U | from;
+  const std::int64_t compute = cap_left_ == kNoCap ? 0 : placed_compute_;
+  nogood.bin_state = static_cast<std::uint64_t>(compute) << 32U | bin << 16U | first_pattern;
   return nogood;
 }
 
-void CoverSearch::extend(std::size_t bin, std::size_t last) {
-  if (open_ == 0) {
+void CoverSearch::extend_cover(std::size_t bin, std::size_t last_pattern) {
+  if (open_containers_ == 0) {
     place_inits();
     return;
   }
   const bool goes_on = aim_ != Aim::kAny && bins_[bin].is_like_previous;
-  const std::size_t from = goes_on ? last : 0;
+  const std::size_t first_pattern = goes_on ? last_pattern : 0;
   if (!remembers_) {
-    try_patterns(bin, from);
+    try_patterns(bin, first_pattern);
     return;
   }
-  const Nogood now = state(bin, from);
-  if (nogoods_.contains(now)) return;
-  const std::size_t before = covers_;
-  try_patterns(bin, from);
-  if (covers_ == before && !stopped_) nogoods_.insert(now);
+  const Nogood nogood = nogood_at(bin, first_pattern);
+  if (nogoods_.contains(nogood)) return;
+  const std::size_t covers_before = covers_;
+  try_patterns(bin, first_pattern);
+  if (covers_ == covers_before && !stopped_) nogoods_.insert(nogood);
 }
 
-void CoverSearch::try_patterns(std::size_t bin, std::size_t from) {
+void CoverSearch::try_patterns(std::size_t bin, std::size_t first_pattern) {
   const Patterns& patterns = *bins_[bin].patterns;
-  const auto order = aim_ == Aim::kSpread ? patterns.fewest_first() : patterns.heaviest_first();
-  for (std::size_t i = from; i < order.size(); ++i) {
-    const ContainerSet set = order[i];
-    if ((set & ~open_) != 0 || dominated(patterns, set) || breaks_symmetry(set)) continue;
+  const auto pattern_order =
+      aim_ == Aim::kSpread ? patterns.fewest_first() : patterns.heaviest_first();
+  for (std::size_t i = first_pattern; i < pattern_order.size(); ++i) {
+    const ContainerSet pattern = pattern_order[i];
+    if ((pattern & ~open_containers_) != 0 || dominated(patterns, pattern) ||
+        breaks_symmetry(pattern))
+      continue;
     if (steps_-- <= 0) {
       ran_out_ = stopped_ = true;
       return;
     }
-    place(bin, set);
-    if (within_bounds(bin + 1)) extend(bin + 1, i);
+    place(bin, pattern);
+    if (within_bounds(bin + 1)) extend_cover(bin + 1, i);
     unplace(bin);
     if (stopped_) return;
   }
 }
 
-void CoverSearch::place(std::size_t bin, ContainerSet set) {
-  cover_[bin] = set;
-  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
-    if (--unplaced_.at(lowest(rest)) == 0) open_ &= ~(rest & -rest);
+void CoverSearch::place(std::size_t bin, ContainerSet pattern) {
+  cover_[bin] = pattern;
+  for (ContainerSet containers_left = pattern; containers_left != 0;
+       containers_left &= containers_left - 1) {
+    if (--unplaced_.at(lowest_turn(containers_left)) == 0)
+      open_containers_ &= ~(containers_left & -containers_left);
   }
-  compute_ += bins_[bin].patterns->cost(set).compute.value;
-  unplaced_weight_ -= bins_[bin].patterns->weight(set);
+  placed_compute_ += bins_[bin].patterns->cost(pattern).compute.value;
+  unplaced_weight_ -= bins_[bin].patterns->weight(pattern);
   count_inits(bin, 1);
 }
 
 void CoverSearch::unplace(std::size_t bin) {
-  const ContainerSet set = cover_[bin];
+  const ContainerSet pattern = cover_[bin];
   count_inits(bin, -1);
-  compute_ -= bins_[bin].patterns->cost(set).compute.value;
-  unplaced_weight_ += bins_[bin].patterns->weight(set);
-  for (ContainerSet rest = set; rest != 0; rest &= rest - 1) ++unplaced_.at(lowest(rest));
-  open_ |= set;
+  placed_compute_ -= bins_[bin].patterns->cost(pattern).compute.value;
+  unplaced_weight_ += bins_[bin].patterns->weight(pattern);
+  for (ContainerSet containers_left = pattern; containers_left != 0;
+       containers_left &= containers_left - 1)
+    ++unplaced_.at(lowest_turn(containers_left));
+  open_containers_ |= pattern;
   cover_[bin] = 0;
 }
 
@@ -245,16 +266,16 @@ void CoverSearch::count_inits(std::size_t bin, std::int64_t sign) {
 /// The bins in the order in which they are tried for init containers: first the bins of apps, in
 /// the order of the containers, then those of sidecars, then the rest.
 std::vector<std::size_t> CoverSearch::bins_for_inits() const {
-  std::vector<std::size_t> order(bins_.size());
-  for (std::size_t bin = 0; bin < order.size(); ++bin) order[bin] = bin;
+  std::vector<std::size_t> bin_order(bins_.size());
+  for (std::size_t bin = 0; bin < bin_order.size(); ++bin) bin_order[bin] = bin;
   const auto rank = [&](std::size_t bin) {
     const ContainerSet apps = cover_[bin] & book_.apps();
     const ContainerSet sidecars = cover_[bin] & ~apps;
     return std::tuple(apps == 0, apps == 0 ? sidecars == 0 : false,
-                      lowest(apps == 0 ? sidecars : apps), bins_[bin].gpu);
+                      lowest_turn(apps == 0 ? sidecars : apps), bins_[bin].gpu);
   };
-  std::ranges::sort(order, {}, rank);
-  return order;
+  std::ranges::sort(bin_order, {}, rank);
+  return bin_order;
 }
 
 void CoverSearch::place_inits() {
@@ -281,41 +302,42 @@ bool CoverSearch::all_served() const {
   return true;
 }
 
-void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t from) {
+void CoverSearch::place_init(std::size_t turn, std::int64_t device, std::size_t first_init_bin) {
   if (turn == book_.containers()) {
     if (!all_served()) return;
     inits_placed_ = true;
     accept();
     return;
   }
-  for (std::size_t i = from; i < init_order_.size(); ++i) {
+  for (std::size_t i = first_init_bin; i < init_order_.size(); ++i) {
     const std::size_t bin = init_order_[i];
     const Patterns& patterns = *bins_[bin].patterns;
-    const ContainerSet before = cover_[bin];
-    const ContainerSet with = before | bit(turn);
-    if (!patterns.serves_with_inits(with)) continue;
-    const std::int64_t more = least_compute(patterns, with) - least_compute(patterns, before);
-    if (compute_ + more > cap_left_) continue;
+    const ContainerSet set_before = cover_[bin];
+    const ContainerSet set_with_init = set_before | bit(turn);
+    if (!patterns.serves_with_inits(set_with_init)) continue;
+    const std::int64_t added_compute =
+        least_compute(patterns, set_with_init) - least_compute(patterns, set_before);
+    if (placed_compute_ + added_compute > cap_left_) continue;
     if (steps_-- <= 0) {
       ran_out_ = stopped_ = true;
       return;
     }
-    cover_[bin] = with;
-    compute_ += more;
+    cover_[bin] = set_with_init;
+    placed_compute_ += added_compute;
     if (device + 1 < book_.request_of(turn).count) {
       place_init(turn, device + 1, i + 1);
     } else {
       place_init(turn + 1, 0, 0);
     }
-    compute_ -= more;
-    cover_[bin] = before;
+    placed_compute_ -= added_compute;
+    cover_[bin] = set_before;
     if (inits_placed_ || stopped_) return;
   }
 }
 
 void CoverSearch::accept() {
   ++covers_;
-  if (!found_(cover_)) stopped_ = true;
+  if (!on_cover_(cover_)) stopped_ = true;
 }
 
 }  // namespace snug::fit

@@ -46,20 +46,20 @@ class CoverSearch {
   CoverSearch(const PatternBook& book, std::vector<Bin> bins, std::int64_t cap_left,
               std::int64_t& steps);
 
-  /// Calls `found` for each cover, until `found` returns false. With kAny, the search can leave out
-  /// covers, but it finds one if there is any. Of covers that differ only in the positions of equal
-  /// GPUs, it finds the first. For each way to place the other containers, it places the init
-  /// containers in one way only: on GPUs of apps if possible, else on GPUs of sidecars, else on
-  /// other GPUs.
-  void run(Aim aim, std::function<bool(const Cover&)> found);
+  /// Calls `on_cover` for each cover, until `on_cover` returns false. With kAny, the search can
+  /// leave out covers, but it finds one if there is any. Of covers that differ only in the
+  /// positions of equal GPUs, it finds the first. For each way to place the other containers, it
+  /// places the init containers in one way only: on GPUs of apps if possible, else on GPUs of
+  /// sidecars, else on other GPUs.
+  void run(Aim aim, std::function<bool(const Cover&)> on_cover);
 
   /// Whether the last run ended because `steps` were used up.
   [[nodiscard]] bool ran_out() const { return ran_out_; }
 
  private:
   struct Nogood {
-    std::uint64_t left = 0;
-    std::uint64_t place = 0;
+    std::uint64_t unplaced_bytes = 0;
+    std::uint64_t bin_state = 0;
     friend bool operator==(const Nogood&, const Nogood&) = default;
   };
   struct NogoodHash {
@@ -68,18 +68,18 @@ class CoverSearch {
 
   void add_up_bounds();
   [[nodiscard]] bool within_bounds(std::size_t bin);
-  [[nodiscard]] bool dominated(const Patterns& patterns, ContainerSet set) const;
-  [[nodiscard]] bool breaks_symmetry(ContainerSet set) const;
-  [[nodiscard]] Nogood state(std::size_t bin, std::size_t from) const;
-  void extend(std::size_t bin, std::size_t last);
-  void try_patterns(std::size_t bin, std::size_t from);
-  void place(std::size_t bin, ContainerSet set);
+  [[nodiscard]] bool dominated(const Patterns& patterns, ContainerSet pattern) const;
+  [[nodiscard]] bool breaks_symmetry(ContainerSet pattern) const;
+  [[nodiscard]] Nogood nogood_at(std::size_t bin, std::size_t first_pattern) const;
+  void extend_cover(std::size_t bin, std::size_t last_pattern);
+  void try_patterns(std::size_t bin, std::size_t first_pattern);
+  void place(std::size_t bin, ContainerSet pattern);
   void unplace(std::size_t bin);
   void count_inits(std::size_t bin, std::int64_t sign);
   [[nodiscard]] std::int64_t least_compute(const Patterns& patterns, ContainerSet set) const;
   [[nodiscard]] bool all_served() const;
   void place_inits();
-  void place_init(std::size_t turn, std::int64_t device, std::size_t from);
+  void place_init(std::size_t turn, std::int64_t device, std::size_t first_init_bin);
   [[nodiscard]] std::vector<std::size_t> bins_for_inits() const;
   void accept();
 
@@ -87,7 +87,7 @@ class CoverSearch {
   std::vector<Bin> bins_;
   std::int64_t cap_left_;
   std::int64_t& steps_;
-  std::size_t sets_;  // the number of sets of apps and sidecars
+  std::size_t set_count_;  // the number of sets of apps and sidecars
 
   // For each bin and each set, the sum of Patterns::max_containers(), max_compute() or max_memory()
   // over this bin and the bins after it.
@@ -97,7 +97,7 @@ class CoverSearch {
   std::array<std::int64_t, base::kMaxGpuContainers> cheapest_{};  // by turn: least compute on a bin
 
   Aim aim_ = Aim::kAny;
-  std::function<bool(const Cover&)> found_;
+  std::function<bool(const Cover&)> on_cover_;
   Cover cover_;
   std::array<std::int64_t, base::kMaxGpuContainers> unplaced_{};  // by turn: devices without a bin
   std::array<std::int64_t, base::kMaxGpuContainers>
@@ -105,11 +105,11 @@ class CoverSearch {
   /// Whether each init container can be placed without regard to other init containers: they run
   /// one after another, and no GPU's mode depends on them.
   bool inits_independent_ = true;
-  bool remembers_ = true;           // whether failed states are kept in nogoods_
-  ContainerSet open_ = 0;           // the containers with unplaced devices
-  std::int64_t compute_ = 0;        // compute of the placed devices
-  Charge unplaced_weight_;          // Patterns::weight() of the unplaced devices
-  std::vector<std::int32_t> need_;  // by set: the number of its unplaced devices
+  bool remembers_ = true;                      // whether failed states are kept in nogoods_
+  ContainerSet open_containers_ = 0;           // the containers with unplaced devices
+  std::int64_t placed_compute_ = 0;            // compute of the placed devices
+  Charge unplaced_weight_;                     // Patterns::weight() of the unplaced devices
+  std::vector<std::int32_t> unplaced_in_set_;  // by set: the number of its unplaced devices
   std::vector<std::size_t> init_order_;
   std::unordered_set<Nogood, NogoodHash> nogoods_;
   std::size_t covers_ = 0;

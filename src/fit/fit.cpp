@@ -19,43 +19,46 @@ namespace {
 model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuRequest& request,
                                const Tenant& tenant) {
   const bool units = request.is_kubelet_assigned();
-  const model::ReasonCode closed = units ? node.kubelet_refusal : node.annotated_refusal;
-  if (closed != model::ReasonCode::kNone) return closed;
+  const model::ReasonCode refusal = units ? node.kubelet_refusal : node.annotated_refusal;
+  if (refusal != model::ReasonCode::kNone) return refusal;
   if (node.inventory->enforces_shares || !tenant.requires_enforcement())
     return model::ReasonCode::kNone;
   // A MIG card enforces its slices itself. So a node with such cards is not refused here; its GPUs
   // are judged one by one later.
   const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);
-  const bool refused =
-      std::ranges::any_of(request.containers, [&](const model::ContainerRequest& asked) {
-        return units ? node.inventory->replicas > 1 : model::is_share(asked.device) && !slices;
+  const bool refused = std::ranges::any_of(
+      request.containers, [&](const model::ContainerRequest& container_request) {
+        return units ? node.inventory->replicas > 1
+                     : model::is_share(container_request.device) && !slices;
       });
   return refused ? model::ReasonCode::kNotEnforced : model::ReasonCode::kNone;
 }
 
 std::int64_t units_of(const std::map<std::string, std::int64_t, std::less<>>& units,
                       std::string_view resource) {
-  const auto found = units.find(resource);
-  return found == units.end() ? 0 : found->second;
+  const auto resource_units = units.find(resource);
+  return resource_units == units.end() ? 0 : resource_units->second;
 }
 
 model::ReasonCode fit_units(const model::NodeState& node, std::string_view resource,
-                            std::int64_t asked) {
-  const std::int64_t usable = units_of(node.inventory->kubelet_allocatable, resource);
-  const std::int64_t all = std::max(usable, units_of(node.inventory->kubelet_capacity, resource));
-  if (all == 0) {  // the device plug-in offers no such resource
+                            std::int64_t requested_units) {
+  const std::int64_t allocatable_units = units_of(node.inventory->kubelet_allocatable, resource);
+  const std::int64_t capacity_units =
+      std::max(allocatable_units, units_of(node.inventory->kubelet_capacity, resource));
+  if (capacity_units == 0) {  // the device plug-in offers no such resource
     return resource.starts_with(mig::kMigResourcePrefix) ? model::ReasonCode::kNoProfile
                                                          : model::ReasonCode::kWrongMode;
   }
-  if (asked > all) return model::ReasonCode::kTooLarge;
-  if (asked > usable) return model::ReasonCode::kUnhealthy;
-  return asked > usable - units_of(node.kubelet_used, resource) ? model::ReasonCode::kNoRoom
-                                                                : model::ReasonCode::kNone;
+  if (requested_units > capacity_units) return model::ReasonCode::kTooLarge;
+  if (requested_units > allocatable_units) return model::ReasonCode::kUnhealthy;
+  return requested_units > allocatable_units - units_of(node.kubelet_used, resource)
+             ? model::ReasonCode::kNoRoom
+             : model::ReasonCode::kNone;
 }
 
 /// Whether the kubelet could put the pod on the same GPU as a pod that the tenant is isolated from.
 /// With replicas it can put several pods on any GPU of the node.
-bool meets_others(const model::NodeState& node, const Tenant& tenant) {
+bool may_meet_isolated_pod(const model::NodeState& node, const Tenant& tenant) {
   return node.inventory->replicas > 1 && tenant.rules != nullptr &&
          tenant.rules->isolates_any_namespace() &&
          std::ranges::any_of(node.holdings, [&](const model::HoldingPtr& holding) {
@@ -69,23 +72,25 @@ bool meets_others(const model::NodeState& node, const Tenant& tenant) {
 /// lasts longest.
 model::ReasonCode fit_kubelet(const model::NodeState& node, const model::GpuRequest& request,
                               const Tenant& tenant) {
-  model::ReasonCode result = model::ReasonCode::kNone;
+  model::ReasonCode refusal = model::ReasonCode::kNone;
   std::int64_t compute = 0;
-  for (const model::ContainerRequest& first : request.containers) {
-    const std::string& resource = std::get<model::KubeletRequest>(first.device).resource;
-    std::int64_t asked = 0;
-    for (const model::ContainerRequest& other : request.containers) {
-      if (std::get<model::KubeletRequest>(other.device).resource == resource) asked += other.count;
+  for (const model::ContainerRequest& container_request : request.containers) {
+    const std::string& resource =
+        std::get<model::KubeletRequest>(container_request.device).resource;
+    std::int64_t requested_units = 0;
+    for (const model::ContainerRequest& other_container : request.containers) {
+      if (std::get<model::KubeletRequest>(other_container.device).resource == resource)
+        requested_units += other_container.count;
     }
-    result = std::max(result, fit_units(node, resource, asked));
-    compute += first.count * unit_compute(*node.inventory, resource).value;
+    refusal = std::max(refusal, fit_units(node, resource, requested_units));
+    compute += container_request.count * unit_compute(*node.inventory, resource).value;
   }
-  if (result < model::ReasonCode::kCapReached && compute > tenant.cap_remaining) {
+  if (refusal < model::ReasonCode::kCapReached && compute > tenant.cap_remaining) {
     return model::ReasonCode::kCapReached;
   }
-  if (result == model::ReasonCode::kNone && meets_others(node, tenant))
+  if (refusal == model::ReasonCode::kNone && may_meet_isolated_pod(node, tenant))
     return model::ReasonCode::kOtherNamespace;
-  return result;
+  return refusal;
 }
 
 }  // namespace
@@ -94,9 +99,10 @@ FitMemo::FitMemo(const model::GpuRequest& request) : request_(request), prices_(
   if (request.empty()) return;
   slice_need_ =
       snug::mig::slice_requirement(request.containers.front()).value_or(mig::SliceRequirement{});
-  any_model_ = std::ranges::all_of(request.containers, [](const model::ContainerRequest& asked) {
-    return asked.models.empty();
-  });
+  any_model_ =
+      std::ranges::all_of(request.containers, [](const model::ContainerRequest& container_request) {
+        return container_request.models.empty();
+      });
 }
 FitMemo::~FitMemo() = default;
 
@@ -139,12 +145,12 @@ MultiContainerCache& FitMemo::multi_container() {
 }
 
 model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo,
-                      model::PlacementList& options) {
-  options.clear();
+                      model::PlacementList& placements) {
+  placements.clear();
   memo.count_calls(1);
   const model::GpuRequest& request = memo.request();
   if (request.empty()) {
-    options.close();
+    placements.close();
     return model::ReasonCode::kNone;
   }
   if (const model::ReasonCode closed = node_refusal(node, request, tenant);
@@ -153,12 +159,12 @@ model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMem
   }
   if (request.is_kubelet_assigned()) {
     const model::ReasonCode result = fit_kubelet(node, request, tenant);
-    if (result == model::ReasonCode::kNone) options.close();
+    if (result == model::ReasonCode::kNone) placements.close();
     return result;
   }
-  const model::ReasonCode reason = request.containers.size() > 1
-                                       ? fit_several_containers(node, tenant, memo, options).reason
-                                       : fit_one_container(node, tenant, memo, options);
+  const model::ReasonCode reason =
+      request.containers.size() > 1 ? fit_several_containers(node, tenant, memo, placements).reason
+                                    : fit_one_container(node, tenant, memo, placements);
   return closest_reason(node, memo, reason);
 }
 

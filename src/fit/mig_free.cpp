@@ -16,8 +16,9 @@ std::vector<model::MigPlacement> existing_slices(const model::NodeInventory& nod
                                                  const model::GpuInfo& gpu) {
   std::vector<model::MigPlacement> slices;
   for (const model::Slice& slice : gpu.mig_instances) {
-    const std::optional<model::MigPlacement> known = model::find_placement(*gpu.mig_table, slice);
-    if (known && !is_of_plugin(node, slice)) slices.push_back(*known);
+    const std::optional<model::MigPlacement> placement =
+        model::find_placement(*gpu.mig_table, slice);
+    if (placement && !is_of_plugin(node, slice)) slices.push_back(*placement);
   }
   std::ranges::sort(slices);
   return slices;
@@ -25,12 +26,13 @@ std::vector<model::MigPlacement> existing_slices(const model::NodeInventory& nod
 
 /// The memory slices of all slices that the device plug-in offers, which the kubelet may assign.
 model::AxisMask slices_of_plugin(const model::NodeInventory& node, const model::GpuInfo& gpu) {
-  model::AxisMask taken = 0;
+  model::AxisMask plugin_slices = 0;
   for (const model::Slice& slice : gpu.mig_instances) {
     const bool on_axis = slice.start + slice.size <= gpu.mig_table->memory_slices;
-    if (on_axis && is_of_plugin(node, slice)) taken |= model::axis_range(slice.start, slice.size);
+    if (on_axis && is_of_plugin(node, slice))
+      plugin_slices |= model::axis_range(slice.start, slice.size);
   }
-  return taken;
+  return plugin_slices;
 }
 
 }  // namespace
@@ -94,12 +96,12 @@ model::AxisMask MigFree::idle() const {
 }
 
 MigFree mig_free(const model::NodeInventory& node, const model::GpuState& gpu) {
-  MigFree free = MigFree::empty_card(*gpu.info);
-  if (!free.table) return free;
-  free.keep_what_node_offers(node, *gpu.info);
-  free.remove_failed(*gpu.info);
-  free.remove_taken(gpu);
-  return free;
+  MigFree free_slices = MigFree::empty_card(*gpu.info);
+  if (!free_slices.table) return free_slices;
+  free_slices.keep_what_node_offers(node, *gpu.info);
+  free_slices.remove_failed(*gpu.info);
+  free_slices.remove_taken(gpu);
+  return free_slices;
 }
 
 }  // namespace snug::fit

@@ -57,11 +57,13 @@ model::NodeConflict conflict_of(const model::NodeState& node) {
   if (node.snug_assigned_pods > 0 && node.kubelet_assigned_pods > 0)
     return model::NodeConflict::kMixedAssigners;
   const auto& units = node.inventory->kubelet_capacity;
-  const bool over = std::ranges::any_of(node.kubelet_used, [&](const auto& used) {
-    const auto found = units.find(used.first);
-    return used.second > (found == units.end() ? 0 : found->second);
-  });
-  return over ? model::NodeConflict::kUnitsOverCommitted : model::NodeConflict::kNone;
+  const bool units_over_committed =
+      std::ranges::any_of(node.kubelet_used, [&](const auto& used_units) {
+        const auto capacity = units.find(used_units.first);
+        return used_units.second > (capacity == units.end() ? 0 : capacity->second);
+      });
+  return units_over_committed ? model::NodeConflict::kUnitsOverCommitted
+                              : model::NodeConflict::kNone;
 }
 
 /// Adds holdings to a node state. Only finish() sets GpuState::info of vanished GPUs, because this
@@ -82,7 +84,7 @@ class NodeStateBuilder {
            .closure = gpu.healthy ? model::GpuClosure::kOpen : model::GpuClosure::kUnhealthy,
            .model_group = first_of_model(inventory, gpu.model)});
     }
-    rounded_.resize(node.gpus.size());
+    fraction_shares_.resize(node.gpus.size());
   }
 
   void add(const model::Holding& holding) {
@@ -90,10 +92,10 @@ class NodeStateBuilder {
     const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
     for (std::size_t c = 0; c < containers.size(); ++c) {
       const model::ReservedContainer& container = containers[c];
-      const std::optional<model::ContainerRequest>* known =
+      const std::optional<model::ContainerRequest>* parsed_request =
           c < holding.container_requests.size() ? &holding.container_requests[c] : nullptr;
-      const model::ContainerRequest* asked =
-          known != nullptr && known->has_value() ? &**known : nullptr;
+      const model::ContainerRequest* container_request =
+          parsed_request != nullptr && parsed_request->has_value() ? &**parsed_request : nullptr;
       if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
         node_.kubelet_used[units->resource] += units->count;
         kubelet_ = true;
@@ -101,9 +103,10 @@ class NodeStateBuilder {
       }
       for (const model::ReservedDevice& device :
            std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
-        const Taken taken =
-            take(device, {.request = asked, .type = holding.container_type(c)}, holding.suspect);
-        touched_.push_back(taken.gpu);
+        const GpuCost taken =
+            take_device(device, {.request = container_request, .type = holding.container_type(c)},
+                        holding.suspect);
+        holding_gpus_.push_back(taken.gpu);
         if (containers.size() == 1) {
           count(node_.gpus[taken.gpu], taken.cost);
         } else {
@@ -149,7 +152,7 @@ class NodeStateBuilder {
   }
 
  private:
-  struct Taken {
+  struct GpuCost {
     std::size_t gpu = 0;
     Charge cost;
   };
@@ -166,16 +169,16 @@ class NodeStateBuilder {
   /// Divides the holding's CPU and memory equally between its GPUs. Also divides the pod itself,
   /// which counts as kPodMilli, equally between them (GpuState::pod_milli).
   void spread_over_gpus(const model::HostResources& host) {
-    std::ranges::sort(touched_);
-    const auto twice = std::ranges::unique(touched_);
-    touched_.erase(twice.begin(), twice.end());
-    const auto gpus = static_cast<std::int64_t>(touched_.size());
-    for (const std::size_t position : touched_) {
+    std::ranges::sort(holding_gpus_);
+    const auto twice = std::ranges::unique(holding_gpus_);
+    holding_gpus_.erase(twice.begin(), twice.end());
+    const auto gpus = static_cast<std::int64_t>(holding_gpus_.size());
+    for (const std::size_t position : holding_gpus_) {
       model::GpuState& gpu = node_.gpus[position];
       gpu.pod_milli += static_cast<std::int32_t>(model::kPodMilli / gpus);
       gpu.host_requested += {host.cpu_milli / gpus, host.memory_bytes / gpus};
     }
-    touched_.clear();
+    holding_gpus_.clear();
   }
 
   /// Whether the holdings on the GPU take more than it has. False for a GPU that serves slices,
@@ -184,8 +187,8 @@ class NodeStateBuilder {
   [[nodiscard]] bool is_over_committed(std::size_t position) const {
     const model::GpuState& gpu = node_.gpus[position];
     if (serves_slices(*gpu.info)) return false;
-    const std::int64_t over = (gpu.used_memory - gpu.memory).value;
-    return over > std::max<std::int64_t>(0, rounded_[position] - 1) ||
+    const std::int64_t excess_memory = (gpu.used_memory - gpu.memory).value;
+    return excess_memory > std::max<std::int64_t>(0, fraction_shares_[position] - 1) ||
            gpu.used_compute > base::kWholeGpu;
   }
 
@@ -198,14 +201,14 @@ class NodeStateBuilder {
   void set_free(model::GpuState& gpu) const {
     if (gpu.info->mig_enabled && !serves_slices(*gpu.info)) return;
     if (serves_slices(*gpu.info)) {
-      const MigFree free = mig_free(*node_.inventory, gpu);
-      gpu.free_milli = mig::axis_thousandths(*free.table, free.idle());
+      const MigFree free_slices = mig_free(*node_.inventory, gpu);
+      gpu.free_milli = mig::axis_thousandths(*free_slices.table, free_slices.idle());
       gpu.free_milli_sum = 2 * gpu.free_milli;
       return;
     }
-    const Charge left{.memory = std::max(base::MebiBytes{0}, gpu.free_memory()),
-                      .compute = gpu.free_compute()};
-    gpu.free_milli_sum = left.milli_sum(gpu.memory);
+    const Charge free_charge{.memory = std::max(base::MebiBytes{0}, gpu.free_memory()),
+                             .compute = gpu.free_compute()};
+    gpu.free_milli_sum = free_charge.milli_sum(gpu.memory);
     gpu.free_milli = free_milli_after(gpu, {});
   }
 
@@ -214,35 +217,35 @@ class NodeStateBuilder {
     gpu.used_compute += cost.compute;
   }
 
-  Taken take(const model::ReservedDevice& device, const Holder& holder, bool suspect) {
-    const std::size_t position = find(device);
+  GpuCost take_device(const model::ReservedDevice& device, const Holder& holder, bool suspect) {
+    const std::size_t position = position_of(device);
     model::GpuState& gpu = node_.gpus[position];
     const bool conflict = gpu.mode != model::GpuMode::kNone && gpu.mode != device.mode;
     if (gpu.mode == model::GpuMode::kNone) gpu.mode = device.mode;
-    CountedDevice counted = count_device(device, holder.request, gpu);
-    if (counted.rounded) ++rounded_[position];
+    CountedDevice counted_device = count_device(device, holder.request, gpu);
+    if (counted_device.rounded) ++fraction_shares_[position];
     if (gpu.closure != model::GpuClosure::kVanished) {
       if (serves_slices(*gpu.info)) {
         if (device.slice) {
-          take_slice(position, *device.slice, holder, counted);
+          take_slice(position, *device.slice, holder, counted_device);
         } else {
-          counted.suspect = true;
+          counted_device.suspect = true;
         }
       } else if (gpu.info->mig_enabled && device.slice) {
         take_unknown(position, *device.slice, holder.type);
       }
     }
     if (gpu.closure == model::GpuClosure::kOpen) {
-      if (suspect || counted.suspect) gpu.closure = model::GpuClosure::kSuspect;
+      if (suspect || counted_device.suspect) gpu.closure = model::GpuClosure::kSuspect;
       if (conflict) gpu.closure = model::GpuClosure::kModeConflict;
     }
-    return {position, counted.cost};
+    return {position, counted_device.cost};
   }
 
-  /// Counts a slice of a card whose table is known. Marks `counted` as suspect if the card has no
-  /// such slice, or if the slice cannot serve the holder's request.
+  /// Counts a slice of a card whose table is known. Marks `counted_device` as suspect if the card
+  /// has no such slice, or if the slice cannot serve the holder's request.
   void take_slice(std::size_t position, const model::Slice& slice, const Holder& holder,
-                  CountedDevice& counted) {
+                  CountedDevice& counted_device) {
     model::GpuState& gpu = node_.gpus[position];
     const model::MigTable& table = *gpu.info->mig_table;
     const std::optional<model::MigPlacement> placement = model::find_placement(table, slice);
@@ -252,14 +255,14 @@ class NodeStateBuilder {
                                             : model::axis_range(0, table.memory_slices);
       if ((gpu.mig.taken_slices & range) != 0) over_commit(gpu);
       gpu.mig.taken_slices |= range;
-      counted.suspect = true;
+      counted_device.suspect = true;
       return;
     }
-    const CountedDevice as_slice =
-        count_slice(table, placement->profile, holder.request, counted.cost);
-    counted.cost = as_slice.cost;
-    counted.suspect = counted.suspect || as_slice.suspect;
-    if (!take_own({position, *placement, holder.type})) return;
+    const CountedDevice counted_slice =
+        count_slice(table, placement->profile, holder.request, counted_device.cost);
+    counted_device.cost = counted_slice.cost;
+    counted_device.suspect = counted_device.suspect || counted_slice.suspect;
+    if (!add_own_slice({position, *placement, holder.type})) return;
     if (!mig::slice_fits(table, gpu.mig, *placement)) over_commit(gpu);
     gpu.mig = mig::with_slice(table, gpu.mig, *placement);
     const bool changed = !exists(gpu, *placement, slice.uuid);
@@ -268,10 +271,11 @@ class NodeStateBuilder {
   }
 
   /// Counts a slice of a card whose table is unknown.
-  void take_unknown(std::size_t position, const model::Slice& slice, model::ContainerType kind) {
-    const model::MigPlacement instead{static_cast<std::uint16_t>(slice.size),
-                                      static_cast<std::uint16_t>(slice.start)};
-    if (!take_own({position, instead, kind})) return;
+  void take_unknown(std::size_t position, const model::Slice& slice,
+                    model::ContainerType container_type) {
+    const model::MigPlacement stand_in{static_cast<std::uint16_t>(slice.size),
+                                       static_cast<std::uint16_t>(slice.start)};
+    if (!add_own_slice({position, stand_in, container_type})) return;
     model::GpuState& gpu = node_.gpus[position];
     const bool on_axis = slice.start + slice.size <= model::kMaxAxisSlices;
     const model::AxisMask range =
@@ -284,18 +288,18 @@ class NodeStateBuilder {
   /// containers may have the same slice only if one is a plain init container and the other is not
   /// a sidecar, because such containers run one after the other. Otherwise the GPU is closed as
   /// over-committed.
-  bool take_own(const OwnSlice& own) {
+  bool add_own_slice(const OwnSlice& own_slice) {
     bool is_new = true;
-    for (const OwnSlice& other : own_slices_) {
-      if (other.gpu != own.gpu || other.slice != own.slice) continue;
+    for (const OwnSlice& other_slice : own_slices_) {
+      if (other_slice.gpu != own_slice.gpu || other_slice.slice != own_slice.slice) continue;
       is_new = false;
-      const bool init =
-          own.type == model::ContainerType::kInit || other.type == model::ContainerType::kInit;
-      const bool sidecar = own.type == model::ContainerType::kSidecar ||
-                           other.type == model::ContainerType::kSidecar;
-      if (!init || sidecar) over_commit(node_.gpus[own.gpu]);
+      const bool init = own_slice.type == model::ContainerType::kInit ||
+                        other_slice.type == model::ContainerType::kInit;
+      const bool sidecar = own_slice.type == model::ContainerType::kSidecar ||
+                           other_slice.type == model::ContainerType::kSidecar;
+      if (!init || sidecar) over_commit(node_.gpus[own_slice.gpu]);
     }
-    own_slices_.push_back(own);
+    own_slices_.push_back(own_slice);
     return is_new;
   }
 
@@ -310,35 +314,35 @@ class NodeStateBuilder {
            });
   }
 
-  std::size_t find(const model::ReservedDevice& device) {
+  std::size_t position_of(const model::ReservedDevice& device) {
     const auto position = node_.inventory->find_gpu(device.index, device.uuid);
     if (!position) return find_vanished(device);
     model::GpuState& gpu = node_.gpus[*position];
-    const bool changed =
+    const bool has_other_uuid =
         !device.uuid.empty() && !gpu.info->uuid.empty() && gpu.info->uuid != device.uuid;
-    if (changed && gpu.closure == model::GpuClosure::kOpen)
+    if (has_other_uuid && gpu.closure == model::GpuClosure::kOpen)
       gpu.closure = model::GpuClosure::kChanged;
     return *position;
   }
 
   std::size_t find_vanished(const model::ReservedDevice& device) {
-    const auto [known, is_new] =
-        vanished_.try_emplace({device.index, device.uuid}, node_.gpus.size());
+    const auto [vanished_gpu, is_new] =
+        vanished_positions_.try_emplace({device.index, device.uuid}, node_.gpus.size());
     if (is_new) {
       node_.vanished.push_back({.index = device.index, .uuid = device.uuid, .healthy = false});
       node_.gpus.emplace_back(model::GpuState{.closure = model::GpuClosure::kVanished});
-      rounded_.push_back(0);
+      fraction_shares_.push_back(0);
     }
-    return known->second;
+    return vanished_gpu->second;
   }
 
   model::NodeState& node_;
   /// Positions of vanished GPUs by index and uuid. The holdings own the uuids. The lookup must be
   /// fast, because forged reservations can name many vanished GPUs.
-  std::map<std::pair<int, std::string_view>, std::size_t> vanished_;
-  std::vector<int> rounded_;  // by GPU: the number of shares by fraction on it
-  bool kubelet_ = false;      // the kubelet assigns devices of the holding that is being added
-  std::vector<std::size_t> touched_;         // GPUs of the holding that is being added
+  std::map<std::pair<int, std::string_view>, std::size_t> vanished_positions_;
+  std::vector<int> fraction_shares_;  // by GPU: the number of shares by fraction on it
+  bool kubelet_ = false;  // the kubelet assigns devices of the holding that is being added
+  std::vector<std::size_t> holding_gpus_;    // GPUs of the holding that is being added
   std::map<std::size_t, PodCharge> by_gpu_;  // charges of the holding that is being added
   std::vector<OwnSlice> own_slices_;         // slices of the holding that is being added
 };

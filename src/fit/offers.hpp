@@ -15,8 +15,8 @@ namespace snug::fit {
 class Offers {
  public:
   /// The arguments must outlive this object.
-  Offers(const model::NodeState& node, const PatternBook& book, model::PlacementList& options)
-      : node_(node), book_(book), options_(options) {}
+  Offers(const model::NodeState& node, const PatternBook& book, model::PlacementList& placements)
+      : node_(node), book_(book), placements_(placements) {}
 
   void add(const std::vector<Bin>& bins, const Cover& cover);
   /// Does nothing if an equal placement was added before, even if it was made from other bins.
@@ -24,7 +24,7 @@ class Offers {
 
  private:
   void assign(const std::vector<Bin>& bins, const Cover& cover);
-  void offer(const std::vector<Bin>& bins);
+  void offer_placement(const std::vector<Bin>& bins);
   [[nodiscard]] model::DeviceAllocation share_take(const Patterns& patterns, std::size_t gpu,
                                                    ContainerSet set, std::size_t turn) const;
   [[nodiscard]] model::DeviceAllocation slice_take(const Patterns& patterns, std::size_t gpu,
@@ -32,9 +32,9 @@ class Offers {
 
   const model::NodeState& node_;
   const PatternBook& book_;
-  model::PlacementList& options_;
-  Cover sets_;  // by GPU position: the set that the GPU serves
-  std::vector<Cover> offered_;
+  model::PlacementList& placements_;
+  Cover set_by_gpu_;  // by GPU position: the set that the GPU serves
+  std::vector<Cover> offered_covers_;
 };
 
 }  // namespace snug::fit

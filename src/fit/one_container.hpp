@@ -9,7 +9,7 @@ namespace snug::fit {
 /// Does the same as fit() for an annotated pod's request of one container.
 [[nodiscard]] model::ReasonCode fit_one_container(const model::NodeState& node,
                                                   const Tenant& tenant, FitMemo& memo,
-                                                  model::PlacementList& options);
+                                                  model::PlacementList& placements);
 
 /// Does the same as can_fit() for an annotated pod's request of one container.
 [[nodiscard]] bool can_fit_one_container(const model::NodeState& node, const Tenant& tenant,

@@ -12,19 +12,20 @@
 namespace snug::fit {
 namespace {
 
-bool wants_whole(const model::ContainerRequest& asked) {
-  return std::holds_alternative<model::WholeGpuRequest>(asked.device);
+bool wants_whole(const model::ContainerRequest& container_request) {
+  return std::holds_alternative<model::WholeGpuRequest>(container_request.device);
 }
 
 /// `serves` says for each set whether it is a pattern. Returns for each set the maximum of own()
 /// over all patterns that are subsets of the set, except the empty pattern; 0 if there are none.
 template <typename Value, typename Own>
-std::vector<Value> max_in(const std::vector<bool>& serves, std::size_t sets, Own own) {
-  std::vector<Value> most(sets);
-  for (ContainerSet set = 1; set < sets; ++set) {
+std::vector<Value> max_in(const std::vector<bool>& serves, std::size_t set_count, Own own) {
+  std::vector<Value> most(set_count);
+  for (ContainerSet set = 1; set < set_count; ++set) {
     Value best = serves[set] ? own(set) : Value{0};
-    for (ContainerSet rest = set; rest != 0; rest &= rest - 1) {
-      best = std::max(best, most[set & ~(rest & -rest)]);
+    for (ContainerSet containers_left = set; containers_left != 0;
+         containers_left &= containers_left - 1) {
+      best = std::max(best, most[set & ~(containers_left & -containers_left)]);
     }
     most[set] = best;
   }
@@ -41,9 +42,9 @@ PatternBook::PatternBook(const model::GpuRequest& request) : request_(request) {
     return std::tuple(init, init && !wants_whole(request.containers[c]), c);
   };
   std::ranges::sort(turns_, {}, order);
-  regular_ = static_cast<std::size_t>(
-      std::ranges::count_if(request.containers, [](const model::ContainerRequest& asked) {
-        return asked.type != model::ContainerType::kInit;
+  regular_ = static_cast<std::size_t>(std::ranges::count_if(
+      request.containers, [](const model::ContainerRequest& container_request) {
+        return container_request.type != model::ContainerType::kInit;
       }));
   for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
     if (wants_whole(request_of(turn))) {
@@ -51,7 +52,8 @@ PatternBook::PatternBook(const model::GpuRequest& request) : request_(request) {
     } else {
       by_isolation_.at(static_cast<std::size_t>(request_of(turn).isolation)) |= bit(turn);
     }
-    if (std::holds_alternative<model::SliceRequest>(request_of(turn).device)) named_ |= bit(turn);
+    if (std::holds_alternative<model::SliceRequest>(request_of(turn).device))
+      named_profile_ |= bit(turn);
     if (request_of(turn).type == model::ContainerType::kApp) apps_ |= bit(turn);
   }
   find_twins();
@@ -62,20 +64,23 @@ PatternBook::PatternBook(const model::GpuRequest& request) : request_(request) {
 void PatternBook::find_twins() {
   for (std::size_t a = 0; a < regular_; ++a) {
     for (std::size_t b = 0; b < regular_; ++b) {
-      const model::ContainerRequest& one = request_of(a);
-      const model::ContainerRequest& other = request_of(b);
-      const bool same_turn = one.type == other.type &&
-                             (one.type == model::ContainerType::kApp || regular_ == containers());
-      if (a != b && same_turn && one.device == other.device && one.isolation == other.isolation &&
-          one.compute_percent == other.compute_percent && one.models == other.models) {
+      const model::ContainerRequest& request_a = request_of(a);
+      const model::ContainerRequest& request_b = request_of(b);
+      const bool same_turn =
+          request_a.type == request_b.type &&
+          (request_a.type == model::ContainerType::kApp || regular_ == containers());
+      if (a != b && same_turn && request_a.device == request_b.device &&
+          request_a.isolation == request_b.isolation &&
+          request_a.compute_percent == request_b.compute_percent &&
+          request_a.models == request_b.models) {
         twins_.at(a) |= bit(b);
       }
     }
   }
 }
 
-std::size_t PatternBook::GpuClassHash::operator()(const GpuClass& kind) const {
-  const GpuOffer& offered = kind.offered;
+std::size_t PatternBook::GpuClassHash::operator()(const GpuClass& gpu_class) const {
+  const GpuOffer& offered = gpu_class.offered;
   const std::hash<std::uint64_t> hash;
   std::size_t value = 0;
   for (const std::int64_t part :
@@ -86,35 +91,36 @@ std::size_t PatternBook::GpuClassHash::operator()(const GpuClass& kind) const {
   return value;
 }
 
-const Patterns& PatternBook::of(const GpuClass& kind) {
-  const auto found = known_.find(kind);
-  if (found != known_.end()) return found->second;
-  return known_.emplace(kind, make(kind)).first->second;
+const Patterns& PatternBook::of(const GpuClass& gpu_class) {
+  const auto cached_patterns = patterns_by_class_.find(gpu_class);
+  if (cached_patterns != patterns_by_class_.end()) return cached_patterns->second;
+  return patterns_by_class_.emplace(gpu_class, make(gpu_class)).first->second;
 }
 
 void PatternBook::forget() {
-  known_.clear();
+  patterns_by_class_.clear();
   costs_.clear();
 }
 
 std::shared_ptr<const std::vector<Charge>> PatternBook::costs(base::MebiBytes capacity) {
-  std::shared_ptr<const std::vector<Charge>>& known = costs_[capacity.value];
-  if (known != nullptr) return known;
-  std::vector<Charge> alone;
-  alone.reserve(containers());
+  std::shared_ptr<const std::vector<Charge>>& cached_costs = costs_[capacity.value];
+  if (cached_costs != nullptr) return cached_costs;
+  std::vector<Charge> container_costs;
+  container_costs.reserve(containers());
   for (std::size_t turn = 0; turn < containers(); ++turn) {
-    alone.push_back(charge(request_of(turn), capacity));
+    container_costs.push_back(charge(request_of(turn), capacity));
   }
   std::vector<Charge> totals(std::size_t{1} << containers());
   for (ContainerSet set = 1; set < totals.size(); ++set) {
-    PodCharge sum;
+    PodCharge pod_charge;
     for (std::size_t turn = 0; turn < containers(); ++turn) {
-      if ((set & bit(turn)) != 0) sum.add(request_of(turn).type, position(turn), alone[turn]);
+      if ((set & bit(turn)) != 0)
+        pod_charge.add(request_of(turn).type, position(turn), container_costs[turn]);
     }
-    totals[set] = sum.total();
+    totals[set] = pod_charge.total();
   }
-  known = std::make_shared<const std::vector<Charge>>(std::move(totals));
-  return known;
+  cached_costs = std::make_shared<const std::vector<Charge>>(std::move(totals));
+  return cached_costs;
 }
 
 /// The mode in which a GPU serves the set; kNone: it does not serve the set. As a whole GPU, it
@@ -125,37 +131,38 @@ model::GpuMode PatternBook::mode_of(const GpuOffer& offered, ContainerSet set) c
   if ((set & whole_gpu_containers_) != 0) {
     const ContainerSet owners = set & all_regular();
     const ContainerSet shares = set & ~whole_gpu_containers_;
-    const bool alone = std::has_single_bit(owners) || owners == 0;
+    const bool one_owner = std::has_single_bit(owners) || owners == 0;
     const bool asks_mode = (shares & ~by_isolation_[0]) != 0;
-    const bool possible = alone && (owners & ~whole_gpu_containers_) == 0 && !asks_mode;
+    const bool possible = one_owner && (owners & ~whole_gpu_containers_) == 0 && !asks_mode;
     return offered.whole && possible ? model::GpuMode::kWhole : model::GpuMode::kNone;
   }
-  if (!offered.any_profile && (set & named_) != 0) return model::GpuMode::kNone;
+  if (!offered.any_profile && (set & named_profile_) != 0) return model::GpuMode::kNone;
   model::GpuMode mode = model::GpuMode::kNone;
   for (std::size_t isolation = 1; isolation < by_isolation_.size(); ++isolation) {
     if ((set & by_isolation_.at(isolation)) == 0) continue;
-    const model::GpuMode asked = offered.shared_as.at(isolation);
-    if (asked == model::GpuMode::kNone || (mode != model::GpuMode::kNone && mode != asked))
+    const model::GpuMode requested_mode = offered.shared_as.at(isolation);
+    if (requested_mode == model::GpuMode::kNone ||
+        (mode != model::GpuMode::kNone && mode != requested_mode))
       return model::GpuMode::kNone;
-    mode = asked;
+    mode = requested_mode;
   }
   return mode == model::GpuMode::kNone ? offered.shared_as[0] : mode;
 }
 
-Patterns PatternBook::make(const GpuClass& kind) {
-  const GpuOffer& offered = kind.offered;
+Patterns PatternBook::make(const GpuClass& gpu_class) {
+  const GpuOffer& offered = gpu_class.offered;
   Patterns patterns;
-  patterns.gpu_class_ = kind;
-  patterns.number_ = made_++;
+  patterns.gpu_class_ = gpu_class;
+  patterns.number_ = next_number_++;
   patterns.costs_ = costs(offered.capacity);
-  patterns.weights_ = costs(kind.weigh_at);
-  const std::size_t sets = patterns.costs_->size();
-  patterns.serves_.resize(sets);
-  patterns.modes_.resize(sets);
+  patterns.weights_ = costs(gpu_class.weigh_at);
+  const std::size_t set_count = patterns.costs_->size();
+  patterns.serves_.resize(set_count);
+  patterns.modes_.resize(set_count);
   patterns.inits_with_.resize(std::size_t{1} << regular_);
   patterns.serves_[0] = true;
   if (offered.mig.table) serve_slices(patterns);
-  for (ContainerSet set = 1; set < sets; ++set) {
+  for (ContainerSet set = 1; set < set_count; ++set) {
     if ((set & ~offered.allowed) != 0) continue;
     const bool as_slices = offered.mig.table && (set & whole_gpu_containers_) == 0;
     if (!as_slices && offered.has_free(patterns.cost(set))) {
@@ -182,17 +189,17 @@ void PatternBook::serve_in_company(Patterns& patterns) const {
 }
 
 void PatternBook::weigh(Patterns& patterns) const {
-  const std::size_t sets = std::size_t{1} << regular_;
+  const std::size_t set_count = std::size_t{1} << regular_;
   const std::vector<Charge>& weights = *patterns.weights_;
   patterns.max_containers_ = max_in<std::int32_t>(
-      patterns.serves_, sets, [](ContainerSet set) { return std::popcount(set); });
+      patterns.serves_, set_count, [](ContainerSet set) { return std::popcount(set); });
   patterns.max_compute_ = max_in<std::int64_t>(
-      patterns.serves_, sets, [&](ContainerSet set) { return weights[set].compute.value; });
+      patterns.serves_, set_count, [&](ContainerSet set) { return weights[set].compute.value; });
   patterns.max_memory_ = max_in<std::int64_t>(
-      patterns.serves_, sets, [&](ContainerSet set) { return weights[set].memory.value; });
+      patterns.serves_, set_count, [&](ContainerSet set) { return weights[set].memory.value; });
 
   std::vector<ContainerSet>& order = patterns.heaviest_first_;
-  for (ContainerSet set = 1; set < sets; ++set) {
+  for (ContainerSet set = 1; set < set_count; ++set) {
     if (patterns.serves_[set]) order.push_back(set);
   }
   const auto weight = [&](ContainerSet set) {

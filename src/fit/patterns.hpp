@@ -117,8 +117,8 @@ class PatternBook {
   explicit PatternBook(const model::GpuRequest& request);
 
   /// Returns the patterns of the class. Valid until forget() is called.
-  [[nodiscard]] const Patterns& of(const GpuClass& kind);
-  [[nodiscard]] std::size_t class_count() const { return known_.size(); }
+  [[nodiscard]] const Patterns& of(const GpuClass& gpu_class);
+  [[nodiscard]] std::size_t class_count() const { return patterns_by_class_.size(); }
   /// Deletes all cached patterns.
   void forget();
   /// The search steps that have been spent on computing patterns.
@@ -140,13 +140,13 @@ class PatternBook {
 
  private:
   struct GpuClassHash {
-    std::size_t operator()(const GpuClass& kind) const;
+    std::size_t operator()(const GpuClass& gpu_class) const;
   };
 
   void find_twins();
   [[nodiscard]] std::shared_ptr<const std::vector<Charge>> costs(base::MebiBytes capacity);
   [[nodiscard]] model::GpuMode mode_of(const GpuOffer& offered, ContainerSet set) const;
-  [[nodiscard]] Patterns make(const GpuClass& kind);
+  [[nodiscard]] Patterns make(const GpuClass& gpu_class);
   void serve_slices(Patterns& patterns);
   void serve_in_company(Patterns& patterns) const;
   void weigh(Patterns& patterns) const;
@@ -155,15 +155,15 @@ class PatternBook {
   std::vector<std::size_t> turns_;  // by turn: the position in GpuRequest::containers
   std::size_t regular_ = 0;
   ContainerSet whole_gpu_containers_ = 0;
-  ContainerSet named_ = 0;  // containers that request a slice by its profile
+  ContainerSet named_profile_ = 0;  // containers that request a slice by its profile
   ContainerSet apps_ = 0;
   std::array<ContainerSet, base::kMaxGpuContainers> twins_{};
   std::array<ContainerSet, 4> by_isolation_{};  // by Isolation: containers that need no whole GPU
   std::unordered_map<std::int64_t, std::shared_ptr<const std::vector<Charge>>> costs_;
-  std::unordered_map<GpuClass, Patterns, GpuClassHash> known_;
+  std::unordered_map<GpuClass, Patterns, GpuClassHash> patterns_by_class_;
   StartOrders starts_;
   std::int64_t slice_steps_ = 0;
-  std::size_t made_ = 0;
+  std::size_t next_number_ = 0;
 };
 
 }  // namespace snug::fit

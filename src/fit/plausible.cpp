@@ -22,11 +22,11 @@ Charge larger(const Charge& a, const Charge& b) {
 
 }  // namespace
 
-bool plausible(const model::ContainerRequest& asked, const Charge& stated,
+bool plausible(const model::ContainerRequest& container_request, const Charge& stated,
                base::MebiBytes capacity) {
   const base::MebiBytes eighth{capacity.value / 8};
-  const Charge on_smaller = charge(asked, capacity - eighth);
-  const Charge on_larger = charge(asked, capacity + eighth);
+  const Charge on_smaller = charge(container_request, capacity - eighth);
+  const Charge on_larger = charge(container_request, capacity + eighth);
   // On a larger GPU, the memory of a fraction is larger, and the compute of a memory request is
   // smaller.
   return stated.memory >= on_smaller.memory && stated.memory <= on_larger.memory &&
@@ -34,11 +34,11 @@ bool plausible(const model::ContainerRequest& asked, const Charge& stated,
 }
 
 bool plausible(const model::MigTable& table, std::uint16_t profile,
-               const model::ContainerRequest& asked) {
-  std::optional<mig::SliceRequirement> need = mig::slice_requirement(asked);
-  if (!need) return false;
-  need->memory.value -= need->memory.value / 8;
-  return mig::satisfies(table, table.profiles[profile], *need);
+               const model::ContainerRequest& container_request) {
+  std::optional<mig::SliceRequirement> requirement = mig::slice_requirement(container_request);
+  if (!requirement) return false;
+  requirement->memory.value -= requirement->memory.value / 8;
+  return mig::satisfies(table, table.profiles[profile], *requirement);
 }
 
 bool plausible(const Charge& today, const Charge& stated) {
@@ -70,11 +70,12 @@ CountedDevice count_device(const model::ReservedDevice& device,
 }
 
 CountedDevice count_slice(const model::MigTable& table, std::uint16_t profile,
-                          const model::ContainerRequest* asked, const Charge& stated) {
+                          const model::ContainerRequest* container_request, const Charge& stated) {
   const Charge cost = slice_charge(table, profile);
-  const bool good =
-      (asked == nullptr || plausible(table, profile, *asked)) && plausible(cost, stated);
-  return {.cost = larger(stated, cost), .suspect = !good};
+  const bool is_plausible =
+      (container_request == nullptr || plausible(table, profile, *container_request)) &&
+      plausible(cost, stated);
+  return {.cost = larger(stated, cost), .suspect = !is_plausible};
 }
 
 }  // namespace snug::fit

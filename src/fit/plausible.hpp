@@ -17,11 +17,11 @@ namespace snug::fit {
 
 /// Whether the charge `stated` is plausible for this request on a GPU whose present memory is
 /// `capacity`, which is positive.
-[[nodiscard]] bool plausible(const model::ContainerRequest& asked, const Charge& stated,
+[[nodiscard]] bool plausible(const model::ContainerRequest& container_request, const Charge& stated,
                              base::MebiBytes capacity);
 /// Whether it is plausible that a slice of this profile was chosen for this request.
 [[nodiscard]] bool plausible(const model::MigTable& table, std::uint16_t profile,
-                             const model::ContainerRequest& asked);
+                             const model::ContainerRequest& container_request);
 /// Whether the charge `stated` is plausible for a slice whose present charge is `today`. The memory
 /// of the two charges can differ, because the memory of a profile depends on the driver version.
 [[nodiscard]] bool plausible(const Charge& today, const Charge& stated);
@@ -42,6 +42,7 @@ struct CountedDevice {
 /// Returns the charge with which a reserved slice of this profile is counted. `stated` is the
 /// charge that count_device() has returned for it without regard to the profile.
 [[nodiscard]] CountedDevice count_slice(const model::MigTable& table, std::uint16_t profile,
-                                        const model::ContainerRequest* asked, const Charge& stated);
+                                        const model::ContainerRequest* container_request,
+                                        const Charge& stated);
 
 }  // namespace snug::fit

@@ -5,9 +5,9 @@
 namespace snug::fit {
 namespace {
 
-void raise(Charge& most, const Charge& cost) {
-  most.memory = std::max(most.memory, cost.memory);
-  most.compute = std::max(most.compute, cost.compute);
+void raise(Charge& max_charge, const Charge& cost) {
+  max_charge.memory = std::max(max_charge.memory, cost.memory);
+  max_charge.compute = std::max(max_charge.compute, cost.compute);
 }
 
 }  // namespace
@@ -18,18 +18,18 @@ Charge PodCharge::total() const {
   for (const Part& part : parts_) {
     if (part.type != model::ContainerType::kInit) running += part.cost;
   }
-  Charge most = running;
+  Charge max_charge = running;
   for (const Part& init : parts_) {
     if (init.type != model::ContainerType::kInit) continue;
-    Charge beside;
+    Charge init_charge;
     for (const Part& part : parts_) {
       const bool started =
           part.type == model::ContainerType::kSidecar && part.position < init.position;
-      if (started || part.position == init.position) beside += part.cost;
+      if (started || part.position == init.position) init_charge += part.cost;
     }
-    raise(most, beside);
+    raise(max_charge, init_charge);
   }
-  return most;
+  return max_charge;
 }
 
 }  // namespace snug::fit

@@ -21,7 +21,7 @@ class MultiContainerCache {
     bool all_constraints = false;  // false: a search for the reason of a refusal, with fewer steps
     friend auto operator<=>(const Question&, const Question&) = default;
   };
-  struct Known {
+  struct CachedResult {
     bool possible = false;
     bool ran_out = false;  // the search reached its limit of steps
     /// If `possible` is true: for each GPU, its class and the set of containers that it serves.
@@ -30,26 +30,26 @@ class MultiContainerCache {
 
   explicit MultiContainerCache(const model::GpuRequest& request) : book(request) {}
 
-  [[nodiscard]] const Known* find(const Question& question) const {
-    const auto found = known_.find(question);
-    return found == known_.end() ? nullptr : &found->second;
+  [[nodiscard]] const CachedResult* find(const Question& question) const {
+    const auto cached = results_.find(question);
+    return cached == results_.end() ? nullptr : &cached->second;
   }
-  const Known* remember(Question question, Known known) {
-    return &known_.emplace(std::move(question), std::move(known)).first->second;
+  const CachedResult* remember(Question question, CachedResult search_result) {
+    return &results_.emplace(std::move(question), std::move(search_result)).first->second;
   }
 
   /// Empties the cache if it is large. Then pointers from find() and remember() become invalid.
   void trim() {
     constexpr std::size_t kMany = 4'096;
-    if (book.class_count() + known_.size() <= kMany) return;
+    if (book.class_count() + results_.size() <= kMany) return;
     book.forget();
-    known_.clear();
+    results_.clear();
   }
 
   PatternBook book;
 
  private:
-  std::map<Question, Known> known_;
+  std::map<Question, CachedResult> results_;
 };
 
 }  // namespace snug::fit

@@ -19,13 +19,13 @@ class SlicesOfSet {
  public:
   SlicesOfSet(const PatternBook& book, const MigFree& free) : book_(book), free_(free) {
     for (std::size_t turn = 0; turn < book.containers(); ++turn) {
-      Wanted& wanted = by_turn_.emplace_back();
-      wanted.turn = turn;
-      const std::optional<mig::SliceRequirement> need =
+      SliceNeed& slice_need = by_turn_.emplace_back();
+      slice_need.turn = turn;
+      const std::optional<mig::SliceRequirement> requirement =
           mig::slice_requirement(book.request_of(turn));
-      if (!need) continue;
-      wanted.need = *need;
-      wanted.profile = free.profile_for(*need);
+      if (!requirement) continue;
+      slice_need.requirement = *requirement;
+      slice_need.profile = free.profile_for(*requirement);
     }
   }
 
@@ -37,16 +37,16 @@ class SlicesOfSet {
   /// Selects the containers for place(). Returns false if there is a container that no profile of
   /// the GPU can serve.
   bool choose(ContainerSet set) {
-    wanted_.clear();
-    shared_.clear();
-    for (const Wanted& each : by_turn_) {
-      if ((set & bit(each.turn)) == 0) continue;
-      if (!each.profile) return false;
-      wanted_.push_back(each);
+    unshared_needs_.clear();
+    shared_slices_.clear();
+    for (const SliceNeed& slice_need : by_turn_) {
+      if ((set & bit(slice_need.turn)) == 0) continue;
+      if (!slice_need.profile) return false;
+      unshared_needs_.push_back(slice_need);
     }
     share();
-    std::ranges::sort(wanted_, {}, [&](const Wanted& each) {
-      return std::tuple(-profile_of(each).size, each.profile, each.turn);
+    std::ranges::sort(unshared_needs_, {}, [&](const SliceNeed& slice_need) {
+      return std::tuple(-profile_of(slice_need).size, slice_need.profile, slice_need.turn);
     });
     return true;
   }
@@ -54,68 +54,70 @@ class SlicesOfSet {
   /// Finds the slices of the selected containers, in the order of their turns; nullopt: they do not
   /// fit together.
   std::optional<std::vector<SetSlice>> place(StartOrders& starts, std::int64_t& steps) const {
-    std::vector<std::uint16_t> profiles(wanted_.size());
-    std::ranges::transform(wanted_, profiles.begin(),
-                           [](const Wanted& each) { return each.profile.value_or(0); });
-    const auto placed = place_together(free_, profiles, starts, steps);
-    if (!placed) return std::nullopt;
+    std::vector<std::uint16_t> profiles(unshared_needs_.size());
+    std::ranges::transform(unshared_needs_, profiles.begin(), [](const SliceNeed& slice_need) {
+      return slice_need.profile.value_or(0);
+    });
+    const auto placements = place_together(free_, profiles, starts, steps);
+    if (!placements) return std::nullopt;
     std::vector<SetSlice> slices;
-    slices.reserve(wanted_.size() + shared_.size());
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      slices.push_back({wanted_[i].turn, (*placed)[i]});
+    slices.reserve(unshared_needs_.size() + shared_slices_.size());
+    for (std::size_t i = 0; i < unshared_needs_.size(); ++i) {
+      slices.push_back({unshared_needs_[i].turn, (*placements)[i]});
     }
-    for (const auto& [turn, owner] : shared_) {
-      const auto own = std::ranges::find(slices, owner, &SetSlice::turn);
-      slices.push_back({turn, own->slice});
+    for (const auto& [turn, owner] : shared_slices_) {
+      const auto owner_slice = std::ranges::find(slices, owner, &SetSlice::turn);
+      slices.push_back({turn, owner_slice->slice});
     }
     std::ranges::sort(slices, {}, &SetSlice::turn);
     return slices;
   }
 
  private:
-  struct Wanted {
+  struct SliceNeed {
     std::size_t turn = 0;
     std::optional<std::uint16_t> profile;  // nullopt: no profile can serve the container
-    mig::SliceRequirement need;
+    mig::SliceRequirement requirement;
   };
 
   /// The profile of the container. Requires that a profile can serve it.
-  [[nodiscard]] const model::MigProfile& profile_of(const Wanted& each) const {
-    return free_.table->profiles[each.profile.value_or(0)];
+  [[nodiscard]] const model::MigProfile& profile_of(const SliceNeed& slice_need) const {
+    return free_.table->profiles[slice_need.profile.value_or(0)];
   }
 
-  /// Moves init containers that can use the slice of another container from wanted_ to shared_.
+  /// Moves init containers that can use the slice of another container from unshared_needs_ to
+  /// shared_slices_.
   void share() {
-    std::vector<Wanted> inits;
-    std::erase_if(wanted_, [&](const Wanted& each) {
-      const bool init = book_.request_of(each.turn).type == model::ContainerType::kInit;
-      if (init) inits.push_back(each);
+    std::vector<SliceNeed> inits;
+    std::erase_if(unshared_needs_, [&](const SliceNeed& slice_need) {
+      const bool init = book_.request_of(slice_need.turn).type == model::ContainerType::kInit;
+      if (init) inits.push_back(slice_need);
       return init;
     });
-    std::ranges::sort(inits, {}, [&](const Wanted& each) {
-      const model::MigProfile& profile = profile_of(each);
-      return std::tuple(-profile.size, -profile.compute_slices, each.turn);
+    std::ranges::sort(inits, {}, [&](const SliceNeed& slice_need) {
+      const model::MigProfile& profile = profile_of(slice_need);
+      return std::tuple(-profile.size, -profile.compute_slices, slice_need.turn);
     });
-    for (const Wanted& init : inits) {
-      const auto owner = std::ranges::find_if(wanted_, [&](const Wanted& each) {
-        return book_.request_of(each.turn).type != model::ContainerType::kSidecar &&
-               mig::satisfies(*free_.table, profile_of(each), init.need);
+    for (const SliceNeed& init : inits) {
+      const auto owner = std::ranges::find_if(unshared_needs_, [&](const SliceNeed& slice_need) {
+        return book_.request_of(slice_need.turn).type != model::ContainerType::kSidecar &&
+               mig::satisfies(*free_.table, profile_of(slice_need), init.requirement);
       });
-      if (owner == wanted_.end()) {
-        wanted_.push_back(init);
+      if (owner == unshared_needs_.end()) {
+        unshared_needs_.push_back(init);
       } else {
-        shared_.emplace_back(init.turn, owner->turn);
+        shared_slices_.emplace_back(init.turn, owner->turn);
       }
     }
   }
 
   const PatternBook& book_;
   const MigFree& free_;
-  std::vector<Wanted> by_turn_;
-  std::vector<Wanted> wanted_;  // containers with slices of their own
+  std::vector<SliceNeed> by_turn_;
+  std::vector<SliceNeed> unshared_needs_;  // containers with slices of their own
   /// Pairs of turns: of a container without a slice of its own, and of the container whose slice it
   /// uses.
-  std::vector<std::pair<std::size_t, std::size_t>> shared_;
+  std::vector<std::pair<std::size_t, std::size_t>> shared_slices_;
 };
 
 }  // namespace
@@ -130,24 +132,24 @@ void PatternBook::serve_slices(Patterns& patterns) {
   for (ContainerSet set = 1; set < costs.size(); ++set) {
     if ((set & whole_gpu_containers_) != 0 || (set & ~offered.allowed) != 0) continue;
     bool allowed = true;
-    ContainerSet placed = set;
+    ContainerSet slice_users = set;
     for (std::size_t turn = 0; turn < containers(); ++turn) {
       if ((set & bit(turn)) == 0) continue;
       allowed = allowed && offered.shares_for(request_of(turn).isolation) != model::GpuMode::kNone;
-      const bool nameless = offered.any_profile && (named_ & bit(turn)) != 0;
-      if (nameless && !slices.has_profile(turn)) placed &= ~bit(turn);
+      const bool nameless = offered.any_profile && (named_profile_ & bit(turn)) != 0;
+      if (nameless && !slices.has_profile(turn)) slice_users &= ~bit(turn);
     }
-    if (!allowed || !slices.choose(placed)) continue;
-    auto found = slices.place(starts_, slice_steps_);
-    if (!found) continue;
-    PodCharge sum;
-    for (const SetSlice& each : *found) {
-      sum.add(request_of(each.turn).type, position(each.turn),
-              slice_charge(*offered.mig.table, each.slice.profile));
+    if (!allowed || !slices.choose(slice_users)) continue;
+    auto set_slices = slices.place(starts_, slice_steps_);
+    if (!set_slices) continue;
+    PodCharge pod_charge;
+    for (const SetSlice& set_slice : *set_slices) {
+      pod_charge.add(request_of(set_slice.turn).type, position(set_slice.turn),
+                     slice_charge(*offered.mig.table, set_slice.slice.profile));
     }
-    costs[set] = sum.total();
+    costs[set] = pod_charge.total();
     patterns.modes_[set] = model::GpuMode::kMig;
-    patterns.slices_[set] = *std::move(found);
+    patterns.slices_[set] = *std::move(set_slices);
   }
   patterns.costs_ = std::make_shared<const std::vector<Charge>>(std::move(costs));
 }

@@ -7,8 +7,8 @@
 
 namespace snug::fit {
 Charge slice_charge(const model::MigTable& table, std::uint16_t profile) {
-  const model::MigProfile& of = table.profiles[profile];
-  return {.memory = of.memory, .compute = mig::slice_compute(table, of)};
+  const model::MigProfile& mig_profile = table.profiles[profile];
+  return {.memory = mig_profile.memory, .compute = mig::slice_compute(table, mig_profile)};
 }
 
 model::DeviceAllocation slice_take(const model::MigTable& table, model::AxisMask idle,
@@ -26,41 +26,42 @@ model::DeviceAllocation slice_take(const model::MigTable& table, model::AxisMask
 
 std::span<const std::uint16_t> StartOrders::of(const model::MigTableRef& table,
                                                std::uint16_t profile) {
-  const auto [known, is_new] = orders_.try_emplace({table.pointer().get(), profile});
-  Order& order = known->second;
+  const auto [cached_order, is_new] = orders_.try_emplace({table.pointer().get(), profile});
+  Order& order = cached_order->second;
   if (is_new) order = {table.pointer(), mig::least_blocking_starts(*table, profile)};
   return order.starts;
 }
 
 namespace {
 
-class Placing {
+class SlicePlacing {
  public:
-  Placing(const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders)
+  SlicePlacing(const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders)
       : free_(free), profiles_(profiles), orders_(orders) {}
 
   std::optional<std::vector<model::MigPlacement>> run(std::int64_t& steps) {
-    const bool found = extend(free_.use, 0);
+    const bool all_placed = place_remaining(free_.use, 0);
     steps += base::kMaxSliceSteps - std::max<std::int64_t>(0, steps_);
-    if (!found) return std::nullopt;
+    if (!all_placed) return std::nullopt;
     return placed_;
   }
 
  private:
   /// Places the remaining slices beside `use`; returns whether it succeeded. Tries the starts of
-  /// the next slice in their order (StartOrders), from position `from` on. Of two adjacent equal
-  /// profiles, the second is tried only at starts after that of the first, so that no set of
+  /// the next slice in their order (StartOrders), from position `first_start` on. Of two adjacent
+  /// equal profiles, the second is tried only at starts after that of the first, so that no set of
   /// placements is tried twice.
-  bool extend(const model::MigUse& use, std::size_t from) {
+  bool place_remaining(const model::MigUse& use, std::size_t first_start) {
     if (placed_.size() == profiles_.size()) return true;
     const std::uint16_t profile = profiles_[placed_.size()];
     const std::span<const std::uint16_t> starts = orders_.of(free_.table, profile);
-    for (std::size_t i = from; i < starts.size() && steps_-- > 0; ++i) {
+    for (std::size_t i = first_start; i < starts.size() && steps_-- > 0; ++i) {
       const model::MigPlacement slice{profile, starts[i]};
       if (!free_.open(use, slice)) continue;
       placed_.push_back(slice);
       const bool again = placed_.size() < profiles_.size() && profiles_[placed_.size()] == profile;
-      if (extend(mig::with_slice(*free_.table, use, slice), again ? i + 1 : 0)) return true;
+      if (place_remaining(mig::with_slice(*free_.table, use, slice), again ? i + 1 : 0))
+        return true;
       placed_.pop_back();
     }
     return false;
@@ -78,7 +79,7 @@ class Placing {
 std::optional<std::vector<model::MigPlacement>> place_together(
     const MigFree& free, std::span<const std::uint16_t> profiles, StartOrders& orders,
     std::int64_t& steps) {
-  return Placing(free, profiles, orders).run(steps);
+  return SlicePlacing(free, profiles, orders).run(steps);
 }
 
 }  // namespace snug::fit

@@ -8,42 +8,43 @@
 namespace snug::fit {
 namespace {
 
-using Set = std::vector<std::size_t>;
+using GpuSet = std::vector<std::size_t>;
 
 /// The largest number of sets that are scored. Scoring them takes some ten microseconds. Eight GPUs
 /// have at most 70 sets of one size.
-constexpr std::size_t kMaxSets = 96;
+constexpr std::size_t kMaxGpuSets = 96;
 
-/// Whether there are more than kMaxSets ways to choose `count` of `all` GPUs.
-bool too_many(std::size_t all, std::size_t count) {
+/// Whether there are more than kMaxGpuSets ways to choose `gpu_count` of `fitting_count` GPUs.
+bool too_many_gpu_sets(std::size_t fitting_count, std::size_t gpu_count) {
   std::size_t ways = 1;
-  for (std::size_t i = 1; i <= count && ways <= kMaxSets; ++i) ways = ways * (all - count + i) / i;
-  return ways > kMaxSets;
+  for (std::size_t i = 1; i <= gpu_count && ways <= kMaxGpuSets; ++i)
+    ways = ways * (fitting_count - gpu_count + i) / i;
+  return ways > kMaxGpuSets;
 }
 
-/// Lists the first kMaxSets sets in ascending order. If no NVLinks are known, identical GPUs are
+/// Lists the first kMaxGpuSets sets in ascending order. If no NVLinks are known, identical GPUs are
 /// interchangeable: of adjacent identical GPUs the first ones are used.
-class Every {
+class EveryGpuSet {
  public:
-  Every(const model::NodeState& node, const Set& fitting, std::size_t count)
-      : node_(node), fitting_(fitting), count_(count) {}
+  EveryGpuSet(const model::NodeState& node, const GpuSet& fitting_gpus, std::size_t gpu_count)
+      : node_(node), fitting_gpus_(fitting_gpus), gpu_count_(gpu_count) {}
 
-  std::vector<Set> run() {
-    extend(0);
-    return std::move(found_);
+  std::vector<GpuSet> run() {
+    add_gpu(0);
+    return std::move(gpu_sets_);
   }
 
  private:
-  void extend(std::size_t from) {
-    if (found_.size() >= kMaxSets) return;
-    if (chosen_.size() == count_) {
-      found_.push_back(chosen_);
+  void add_gpu(std::size_t first) {
+    if (gpu_sets_.size() >= kMaxGpuSets) return;
+    if (chosen_.size() == gpu_count_) {
+      gpu_sets_.push_back(chosen_);
       return;
     }
-    for (std::size_t i = from; i + count_ - chosen_.size() <= fitting_.size(); ++i) {
-      if (i > from && alike(fitting_[i], fitting_[i - 1])) continue;
-      chosen_.push_back(fitting_[i]);
-      extend(i + 1);
+    for (std::size_t i = first; i + gpu_count_ - chosen_.size() <= fitting_gpus_.size(); ++i) {
+      if (i > first && alike(fitting_gpus_[i], fitting_gpus_[i - 1])) continue;
+      chosen_.push_back(fitting_gpus_[i]);
+      add_gpu(i + 1);
       chosen_.pop_back();
     }
   }
@@ -53,46 +54,50 @@ class Every {
   }
 
   const model::NodeState& node_;
-  const Set& fitting_;
-  std::size_t count_;
-  Set chosen_;
-  std::vector<Set> found_;
+  const GpuSet& fitting_gpus_;
+  std::size_t gpu_count_;
+  GpuSet chosen_;
+  std::vector<GpuSet> gpu_sets_;
 };
 
-std::int64_t links_to(const model::NodeState& node, std::size_t gpu, const Set& others) {
-  std::int64_t sum = 0;
-  for (const std::size_t other : others) {
-    if (other != gpu) sum += node.nvlinks_between(gpu, other);
+std::int64_t links_to(const model::NodeState& node, std::size_t gpu, const GpuSet& other_gpus) {
+  std::int64_t link_count = 0;
+  for (const std::size_t other_gpu : other_gpus) {
+    if (other_gpu != gpu) link_count += node.nvlinks_between(gpu, other_gpu);
   }
-  return sum;
+  return link_count;
 }
 
 /// Grows a set from the GPU `seed`. Each step adds the GPU with the most NVLinks to the set; among
 /// equals, the one with the fewest links to the remaining GPUs, so that those stay well linked too.
-Set grown_from(const model::NodeState& node, std::size_t seed, const Set& fitting,
-               std::size_t count) {
-  Set set{seed};
-  Set rest = fitting;
-  std::erase(rest, seed);
-  while (set.size() < count) {
-    const auto next = std::ranges::max_element(rest, {}, [&](std::size_t gpu) {
-      return std::pair(links_to(node, gpu, set), -links_to(node, gpu, rest));
+GpuSet grown_from(const model::NodeState& node, std::size_t seed, const GpuSet& fitting_gpus,
+                  std::size_t gpu_count) {
+  GpuSet gpu_set{seed};
+  GpuSet remaining_gpus = fitting_gpus;
+  std::erase(remaining_gpus, seed);
+  while (gpu_set.size() < gpu_count) {
+    const auto best_linked = std::ranges::max_element(remaining_gpus, {}, [&](std::size_t gpu) {
+      return std::pair(links_to(node, gpu, gpu_set), -links_to(node, gpu, remaining_gpus));
     });
-    set.push_back(*next);
-    rest.erase(next);
+    gpu_set.push_back(*best_linked);
+    remaining_gpus.erase(best_linked);
   }
-  std::ranges::sort(set);
-  return set;
+  std::ranges::sort(gpu_set);
+  return gpu_set;
 }
 
 }  // namespace
 
-std::vector<Set> subsets(const model::NodeState& node, const Set& fitting, std::size_t count) {
+std::vector<GpuSet> subsets(const model::NodeState& node, const GpuSet& fitting_gpus,
+                            std::size_t gpu_count) {
   const bool linked = !node.inventory->nvlinks.empty();
-  if (!linked || !too_many(fitting.size(), count)) return Every(node, fitting, count).run();
-  std::set<Set> found{Set(fitting.begin(), fitting.begin() + static_cast<std::ptrdiff_t>(count))};
-  for (const std::size_t seed : fitting) found.insert(grown_from(node, seed, fitting, count));
-  return {found.begin(), found.end()};
+  if (!linked || !too_many_gpu_sets(fitting_gpus.size(), gpu_count))
+    return EveryGpuSet(node, fitting_gpus, gpu_count).run();
+  std::set<GpuSet> gpu_sets{
+      GpuSet(fitting_gpus.begin(), fitting_gpus.begin() + static_cast<std::ptrdiff_t>(gpu_count))};
+  for (const std::size_t seed : fitting_gpus)
+    gpu_sets.insert(grown_from(node, seed, fitting_gpus, gpu_count));
+  return {gpu_sets.begin(), gpu_sets.end()};
 }
 
 }  // namespace snug::fit

@@ -38,21 +38,21 @@ std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tena
 }
 
 base::MilliGpu unit_compute(const model::NodeInventory& inventory, std::string_view resource) {
-  const auto known = inventory.milli_per_unit.find(resource);
-  if (known != inventory.milli_per_unit.end()) return known->second;
+  const auto unit_milli = inventory.milli_per_unit.find(resource);
+  if (unit_milli != inventory.milli_per_unit.end()) return unit_milli->second;
   if (resource.starts_with(mig::kMigResourcePrefix)) return {0};
   return {(base::kWholeGpu.value + inventory.replicas - 1) / inventory.replicas};
 }
 
 base::MilliGpu held_compute(const model::Holding& holding, const model::NodeInventory* inventory) {
-  base::MilliGpu sum;
+  base::MilliGpu compute_sum;
   std::map<std::pair<int, std::string_view>, PodCharge> by_gpu;
   const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
   for (std::size_t c = 0; c < containers.size(); ++c) {
-    const model::ContainerType kind = holding.container_type(c);
+    const model::ContainerType container_type = holding.container_type(c);
     if (const auto* units = std::get_if<model::KubeletUnits>(&containers[c].assigned)) {
       if (inventory != nullptr) {
-        sum.value += units->count * unit_compute(*inventory, units->resource).value;
+        compute_sum.value += units->count * unit_compute(*inventory, units->resource).value;
       }
       continue;
     }
@@ -60,11 +60,12 @@ base::MilliGpu held_compute(const model::Holding& holding, const model::NodeInve
          std::get<std::vector<model::ReservedDevice>>(containers[c].assigned)) {
       const base::MilliGpu compute =
           device.mode == model::GpuMode::kWhole ? base::kWholeGpu : device.compute;
-      by_gpu[{device.index, device.uuid}].add(kind, c, {.memory = {}, .compute = compute});
+      by_gpu[{device.index, device.uuid}].add(container_type, c,
+                                              {.memory = {}, .compute = compute});
     }
   }
-  for (const auto& [gpu, charge] : by_gpu) sum += charge.total().compute;
-  return sum;
+  for (const auto& [gpu, charge] : by_gpu) compute_sum += charge.total().compute;
+  return compute_sum;
 }
 
 }  // namespace snug::fit

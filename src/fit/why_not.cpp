@@ -56,35 +56,38 @@ bool any_could_have(const model::NodeState& node, const mig::SliceRequirement& r
 /// is too small. In MIG mode, the result is false if the container cannot use a slice or the GPU
 /// offers none. It is always false for a vanished GPU.
 bool too_small(const model::NodeInventory& node, const model::GpuState& gpu,
-               const model::ContainerRequest& asked, const mig::SliceRequirement& requirement) {
+               const model::ContainerRequest& container_request,
+               const mig::SliceRequirement& requirement) {
   if (gpu.closure == model::GpuClosure::kVanished) return false;
   if (!serves_slices(*gpu.info)) {
-    return !gpu.info->mig_enabled && charge(asked, gpu.memory).memory > gpu.memory;
+    return !gpu.info->mig_enabled && charge(container_request, gpu.memory).memory > gpu.memory;
   }
   const MigFree slices = offered_slices(node, gpu);
-  return may_be_slice(asked.isolation) && slices.profiles != 0 && !slices.profile_for(requirement);
+  return may_be_slice(container_request.isolation) && slices.profiles != 0 &&
+         !slices.profile_for(requirement);
 }
 
 }  // namespace
 
 model::ReasonCode closest_reason(const model::NodeState& node, FitMemo& memo,
-                                 model::ReasonCode found) {
+                                 model::ReasonCode refusal) {
   // If the reason comes before kWrongMode, the request fits on the node as far as size, model and
   // mode are concerned. So there is no more specific reason.
-  if (found < model::ReasonCode::kWrongMode) return found;
-  for (const model::ContainerRequest& asked : memo.request().containers) {
-    const std::optional<mig::SliceRequirement> need = mig::slice_requirement(asked);
-    if (!need) continue;
-    if (!need->profile.empty()) {
-      if (!any_could_have(node, *need, memo)) return model::ReasonCode::kNoProfile;
-    } else if (found == model::ReasonCode::kWrongMode &&
+  if (refusal < model::ReasonCode::kWrongMode) return refusal;
+  for (const model::ContainerRequest& container_request : memo.request().containers) {
+    const std::optional<mig::SliceRequirement> requirement =
+        mig::slice_requirement(container_request);
+    if (!requirement) continue;
+    if (!requirement->profile.empty()) {
+      if (!any_could_have(node, *requirement, memo)) return model::ReasonCode::kNoProfile;
+    } else if (refusal == model::ReasonCode::kWrongMode &&
                std::ranges::all_of(node.gpus, [&](const model::GpuState& gpu) {
-                 return too_small(*node.inventory, gpu, asked, *need);
+                 return too_small(*node.inventory, gpu, container_request, *requirement);
                })) {
       return model::ReasonCode::kTooLarge;
     }
   }
-  return found;
+  return refusal;
 }
 
 }  // namespace snug::fit

@@ -29,10 +29,10 @@ Election::Election(ElectionSettings settings, base::TimePoint started)
     : settings_(std::move(settings)), started_(started) {}
 
 void Election::observe(const std::optional<Lease>& lease, base::TimePoint now) {
-  const bool same = observed_ && lease.has_value() == lease_.has_value() &&
+  const bool same = lease_observed_ && lease.has_value() == lease_.has_value() &&
                     (!lease || lease->record == lease_->record);
   if (!same) observed_at_ = now;
-  observed_ = true;
+  lease_observed_ = true;
   lease_ = lease;
   if (lease && lease->record.holder == settings_.identity) return;
   leading_ = false;
@@ -79,11 +79,11 @@ LeaseRecord Election::claim_record() {
   return record;
 }
 
-void Election::confirm_claim(Lease written, base::TimePoint asked) {
+void Election::confirm_claim(Lease written, base::TimePoint claim_sent_at) {
   leading_ = true;
-  renewed_ = asked;
-  observed_ = true;
-  observed_at_ = asked;
+  renewal_sent_at_ = claim_sent_at;
+  lease_observed_ = true;
+  observed_at_ = claim_sent_at;
   lease_ = std::move(written);
 }
 

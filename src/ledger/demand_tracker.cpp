@@ -18,9 +18,9 @@ void DemandTracker::observe_pod(const ObservedPod& pod) {
 void DemandTracker::observe_pod_list(std::span<const ObservedPod> pods) {
   const base::MutexLock lock(mutex_);
   update_supply();
-  std::unordered_set<std::string_view> living;
-  for (const ObservedPod& pod : pods) living.insert(pod.uid);
-  learner_.retain(living, supply_);
+  std::unordered_set<std::string_view> living_uids;
+  for (const ObservedPod& pod : pods) living_uids.insert(pod.uid);
+  learner_.retain(living_uids, supply_);
   for (const ObservedPod& pod : pods) {
     if (learning_started_) {
       learner_.pod_arrived(pod.uid, pod.shape, supply_);
@@ -63,17 +63,18 @@ void DemandTracker::update_supply() {
 
 void DemandTracker::publish_if_changed() {
   const bool due = nodes_changed_ || learner_.tables_due();
-  const bool same_regime =
-      learner_.churn() == published_->churn && learner_.saturation() == published_->saturation;
+  const bool same_regime = learner_.churn() == published_demand_->churn &&
+                           learner_.saturation() == published_demand_->saturation;
   if (!due && same_regime) return;
   if (due) learner_.build_tables(supply_);
   nodes_changed_ = false;
   auto demand = std::make_shared<model::Demand>(learner_.demand());
-  demand->version = published_->version;
-  if (*demand == *published_) return;  // results cached for this version of the demand stay valid
+  demand->version = published_demand_->version;
+  // Results cached for this version of the demand stay valid.
+  if (*demand == *published_demand_) return;
   ++demand->version;
-  published_ = std::move(demand);
-  ledger_.set_demand(published_);
+  published_demand_ = std::move(demand);
+  ledger_.set_demand(published_demand_);
 }
 
 }  // namespace snug::ledger

@@ -22,11 +22,11 @@ class EndedPods {
   explicit EndedPods(std::size_t most) : max_pods_(most) {}
 
   void add(std::string_view uid, std::uint64_t sequence, Source source) {
-    const auto found = by_uid_.find(uid);
-    if (found != by_uid_.end()) {
-      found->second->sequence = sequence;
-      by_age_.splice(by_age_.end(), by_age_, found->second);
-      if (source == Source::kStream) ended_by_get_only_.erase(found->first);
+    const auto known_end = by_uid_.find(uid);
+    if (known_end != by_uid_.end()) {
+      known_end->second->sequence = sequence;
+      by_age_.splice(by_age_.end(), by_age_, known_end->second);
+      if (source == Source::kStream) ended_by_get_only_.erase(known_end->first);
       return;
     }
     by_age_.push_back({std::string(uid), sequence});
@@ -37,19 +37,19 @@ class EndedPods {
   }
 
   void erase(std::string_view uid) {
-    const auto found = by_uid_.find(uid);
-    if (found == by_uid_.end()) return;
-    const auto row = found->second;
-    ended_by_get_only_.erase(row->uid);
-    by_uid_.erase(found);
-    by_age_.erase(row);
+    const auto known_end = by_uid_.find(uid);
+    if (known_end == by_uid_.end()) return;
+    const auto ended_pod = known_end->second;
+    ended_by_get_only_.erase(ended_pod->uid);
+    by_uid_.erase(known_end);
+    by_age_.erase(ended_pod);
   }
 
   [[nodiscard]] bool contains(std::string_view uid) const { return by_uid_.contains(uid); }
   /// Whether the pod ended after `sequence`.
   [[nodiscard]] bool ended_after(std::string_view uid, std::uint64_t sequence) const {
-    const auto found = by_uid_.find(uid);
-    return found != by_uid_.end() && found->second->sequence > sequence;
+    const auto known_end = by_uid_.find(uid);
+    return known_end != by_uid_.end() && known_end->second->sequence > sequence;
   }
   /// Whether only a GET has reported that the pod ended. If so, the watch may still deliver events
   /// that are older than the end.
@@ -65,15 +65,15 @@ class EndedPods {
   }
 
  private:
-  struct Row {
+  struct EndedPod {
     std::string uid;
     std::uint64_t sequence = 0;
   };
 
   std::size_t max_pods_;
-  std::list<Row> by_age_;  // ordered by `sequence`, oldest first
+  std::list<EndedPod> by_age_;  // ordered by `sequence`, oldest first
   // The keys, and the elements of ended_by_get_only_, are views into by_age_.
-  std::unordered_map<std::string_view, std::list<Row>::iterator> by_uid_;
+  std::unordered_map<std::string_view, std::list<EndedPod>::iterator> by_uid_;
   std::unordered_set<std::string_view> ended_by_get_only_;
 };
 

@@ -13,10 +13,10 @@ bool may_free_capacity(const model::Holding& intent, const model::Holding& holdi
     const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
     if (devices == nullptr) continue;
     for (const model::ReservedDevice& device : *devices) {
-      const auto at = before.find_gpu(device);
-      const bool share = model::is_sharing_mode(device.mode);
-      if (!at || !share || !before.gpus[*at].empty()) continue;
-      if (device.mode != before.gpus[*at].sharing_mode) return true;
+      const auto gpu = before.find_gpu(device);
+      const bool shares_gpu = model::is_sharing_mode(device.mode);
+      if (!gpu || !shares_gpu || !before.gpus[*gpu].empty()) continue;
+      if (device.mode != before.gpus[*gpu].sharing_mode) return true;
     }
   }
   return false;
@@ -36,12 +36,12 @@ bool IntentTable::put(model::HoldingPtr intent, base::TimePoint now) {
 }
 
 model::HoldingPtr IntentTable::remove(std::string_view uid) {
-  const auto found = by_uid_.find(uid);
-  if (found == by_uid_.end()) return nullptr;
-  model::HoldingPtr ended = std::move(found->second->holding);
-  by_age_.erase(found->second);
-  by_uid_.erase(found);
-  return ended;
+  const auto known_intent = by_uid_.find(uid);
+  if (known_intent == by_uid_.end()) return nullptr;
+  model::HoldingPtr ended_intent = std::move(known_intent->second->holding);
+  by_age_.erase(known_intent->second);
+  by_uid_.erase(known_intent);
+  return ended_intent;
 }
 
 bool IntentTable::expire(base::TimePoint now) {
@@ -54,20 +54,20 @@ bool IntentTable::expire(base::TimePoint now) {
 }
 
 model::Intents IntentTable::all() const {
-  model::Intents result;
-  result.reserve(by_age_.size());
-  for (const Intent& intent : by_age_) result.push_back(intent.holding);
-  return result;
+  model::Intents all_intents;
+  all_intents.reserve(by_age_.size());
+  for (const Intent& intent : by_age_) all_intents.push_back(intent.holding);
+  return all_intents;
 }
 
 model::Intents IntentTable::preceding(std::string_view node, std::string_view uid) const {
-  model::Intents result;
+  model::Intents older_intents;
   for (const Intent& intent : by_age_) {
     if (intent.holding->reservation.node != node) continue;
     if (intent.holding->uid == uid) break;
-    result.push_back(intent.holding);
+    older_intents.push_back(intent.holding);
   }
-  return result;
+  return older_intents;
 }
 
 }  // namespace snug::ledger

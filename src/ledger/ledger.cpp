@@ -58,28 +58,28 @@ void Ledger::remove_node(std::string_view name) {
 std::size_t Ledger::replace_nodes(std::vector<model::NodeInventory> inventories) {
   // The number of nodes for which the mutex is held at a time. One node takes some microseconds, or
   // more if its inventory has changed.
-  constexpr std::size_t kAtOnce = 32;
-  std::unordered_set<std::string> listed;
-  for (const model::NodeInventory& inventory : inventories) listed.insert(inventory.name);
+  constexpr std::size_t kNodesPerTurn = 32;
+  std::unordered_set<std::string> listed_names;
+  for (const model::NodeInventory& inventory : inventories) listed_names.insert(inventory.name);
   std::vector<std::string> absent = [this] {
     const base::MutexLock lock(mutex_);
     return state_->nodes.names();
   }();
-  std::erase_if(absent, [&](const std::string& name) { return listed.contains(name); });
+  std::erase_if(absent, [&](const std::string& name) { return listed_names.contains(name); });
   const auto in_parts = [&](std::size_t count, const auto& take) {
     for (std::size_t next = 0; next < count;) {
       const base::MutexLock lock(mutex_);
-      for (const std::size_t last = std::min(next + kAtOnce, count); next < last; ++next)
+      for (const std::size_t last = std::min(next + kNodesPerTurn, count); next < last; ++next)
         take(next);
     }
   };
   in_parts(absent.size(),
            [&](std::size_t i) SNUG_REQUIRES(mutex_) { state_->remove_node(absent[i]); });
-  std::size_t left_out = 0;
+  std::size_t nodes_left_out = 0;
   in_parts(inventories.size(), [&](std::size_t i) SNUG_REQUIRES(mutex_) {
-    if (!state_->put_node(std::move(inventories[i]))) ++left_out;
+    if (!state_->put_node(std::move(inventories[i]))) ++nodes_left_out;
   });
-  return left_out;
+  return nodes_left_out;
 }
 
 bool Ledger::hold(const model::HoldingPtr& holding) {
@@ -154,7 +154,8 @@ ListResult Ledger::replace_holdings(ListMark mark, const ListedPods& listed) {
 std::expected<model::HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveInput& input) {
   const base::MutexLock lock(mutex_);
   state_->expire_intents();
-  if (auto held = state_->existing_holding_failure(input)) return std::unexpected(*std::move(held));
+  if (auto existing_failure = state_->existing_holding_failure(input))
+    return std::unexpected(*std::move(existing_failure));
   if (LedgerEntry* unsettled = state_->find(input.incoming.rank.uid)) {
     state_->set_state(*unsettled, HoldingState::kReserved);
     return unsettled->holding;
@@ -231,20 +232,20 @@ std::optional<LedgerEntry> Ledger::find(std::string_view uid) const {
 
 std::vector<LedgerEntry> Ledger::gpu_entries() const {
   const base::MutexLock lock(mutex_);
-  std::vector<LedgerEntry> result;
+  std::vector<LedgerEntry> entries_with_gpus;
   for (const auto& [uid, entry] : state_->entries) {
-    if (!entry.holding->is_cpu_only()) result.push_back(entry);
+    if (!entry.holding->is_cpu_only()) entries_with_gpus.push_back(entry);
   }
-  return result;
+  return entries_with_gpus;
 }
 
 std::vector<LedgerEntry> Ledger::unconfirmed() const {
   const base::MutexLock lock(mutex_);
-  std::vector<LedgerEntry> result;
-  result.reserve(state_->unconfirmed.size());
+  std::vector<LedgerEntry> unconfirmed_entries;
+  unconfirmed_entries.reserve(state_->unconfirmed.size());
   for (const std::string& uid : state_->unconfirmed)
-    result.push_back(state_->entries.find(uid)->second);
-  return result;
+    unconfirmed_entries.push_back(state_->entries.find(uid)->second);
+  return unconfirmed_entries;
 }
 
 bool Ledger::has_ended(std::string_view uid) const {

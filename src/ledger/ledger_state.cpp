@@ -27,10 +27,10 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
     update_unconfirmed(*entry);
     return true;
   }
-  bool added = false;  // whether a reservation was added by hand; reported like an edit
+  bool reservation_added = false;  // whether a reservation was added by hand; reported like an edit
   if (is_superseded_by(*entry->holding, *holding)) {
     const LedgerEntry before = *entry;
-    added = holding->reservation_written;
+    reservation_added = holding->reservation_written;
     erase(holding->uid);
     entry = &insert(holding, HoldingState::kBound);
     entry->confirmed = before.confirmed;
@@ -51,7 +51,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
   if (shown != Source::kWatch) entry->reappeared_after_end = false;
   if (!watched) entry->since = clock.now();
   update_unconfirmed(*entry);
-  return (same && !added) || !settled;
+  return (same && !reservation_added) || !settled;
 }
 
 /// Updates the facts of a holding other than its reservation.
@@ -67,12 +67,12 @@ void Ledger::State::refresh_pod_facts(LedgerEntry& entry, const model::Holding& 
   changed();
 }
 
-/// Applies a list that was requested at `mark` and does not show this pod as bound. `lives`:
+/// Applies a list that was requested at `mark` and does not show this pod as bound. `is_living`:
 /// whether the list shows the pod at all.
-void Ledger::State::end_absent_pod(const std::string& uid, std::uint64_t mark, bool lives) {
+void Ledger::State::end_absent_pod(const std::string& uid, std::uint64_t mark, bool is_living) {
   const LedgerEntry& entry = entries.find(uid)->second;
   if (entry.sequence > mark) return;
-  if (!lives) {
+  if (!is_living) {
     if (entry.state != HoldingState::kReserved) end_pod(uid, EndedPods::Source::kStream);
   } else if (entry.state == HoldingState::kBound) {
     erase(uid);
@@ -92,18 +92,18 @@ plan::NodeChoice Ledger::State::choose(base::NodeIndex node, const ReserveInput&
 }
 
 std::optional<ReserveFailure> Ledger::State::existing_holding_failure(const ReserveInput& input) {
-  using Kind = ReserveFailure::Cause;
-  if (ended_pods.contains(input.incoming.rank.uid)) return ReserveFailure{.cause = Kind::kEnded};
+  using Cause = ReserveFailure::Cause;
+  if (ended_pods.contains(input.incoming.rank.uid)) return ReserveFailure{.cause = Cause::kEnded};
   const LedgerEntry* entry = find(input.incoming.rank.uid);
   if (entry == nullptr) return std::nullopt;
   if (entry->holding->reservation.node != input.node) {
-    return ReserveFailure{.cause = Kind::kElsewhere, .entry = *entry};
+    return ReserveFailure{.cause = Cause::kElsewhere, .entry = *entry};
   }
   switch (entry->state) {
     case HoldingState::kBound:
-      return ReserveFailure{.cause = Kind::kBound, .entry = *entry};
+      return ReserveFailure{.cause = Cause::kBound, .entry = *entry};
     case HoldingState::kReserved:
-      return ReserveFailure{.cause = Kind::kInFlight, .entry = *entry};
+      return ReserveFailure{.cause = Cause::kInFlight, .entry = *entry};
     case HoldingState::kUnsettled:
       break;
   }

@@ -59,8 +59,8 @@ struct Ledger::State {
   }
   void expire_intents();
   LedgerEntry* find(std::string_view uid) {
-    const auto found = entries.find(uid);
-    return found == entries.end() ? nullptr : &found->second;
+    const auto known_entry = entries.find(uid);
+    return known_entry == entries.end() ? nullptr : &known_entry->second;
   }
   void set_state(LedgerEntry& entry, HoldingState state) {
     entry.state = state;
@@ -75,8 +75,9 @@ struct Ledger::State {
         entry.state == HoldingState::kBound && (!entry.confirmed || entry.reappeared_after_end);
     if (unseen || entry.state == HoldingState::kUnsettled) {
       unconfirmed.insert(uid);
-    } else if (const auto found = unconfirmed.find(uid); found != unconfirmed.end()) {
-      unconfirmed.erase(found);
+    } else if (const auto unconfirmed_uid = unconfirmed.find(uid);
+               unconfirmed_uid != unconfirmed.end()) {
+      unconfirmed.erase(unconfirmed_uid);
     }
   }
   LedgerEntry& insert(model::HoldingPtr holding, HoldingState state) {
@@ -85,19 +86,19 @@ struct Ledger::State {
     set_state(entry, state);
     // Capacity that was kept free for this pod on another node, or for a nominated pod that no
     // longer fits on this node, is available to other pods now.
-    const bool kept_less =
+    const bool frees_kept_room =
         nominations.contains(holding->uid) || nominations.any_on(holding->reservation.node);
     nodes.add(std::move(holding));
-    changed(kept_less);
+    changed(frees_kept_room);
     return entry;
   }
   void erase(std::string_view uid) {
-    const auto found = entries.find(uid);
-    if (found == entries.end()) return;
-    const bool had_gpus = !found->second.holding->is_cpu_only();
-    nodes.remove(*found->second.holding);
-    unconfirmed.erase(found->first);
-    entries.erase(found);
+    const auto ended_entry = entries.find(uid);
+    if (ended_entry == entries.end()) return;
+    const bool had_gpus = !ended_entry->second.holding->is_cpu_only();
+    nodes.remove(*ended_entry->second.holding);
+    unconfirmed.erase(ended_entry->first);
+    entries.erase(ended_entry);
     changed(had_gpus);
   }
   void end_nomination(std::string_view uid) {
@@ -132,12 +133,13 @@ struct Ledger::State {
   /// because there are too many.
   std::size_t nominate_all(const model::Nominations& listed) {
     // A set, since two nominations of one pod may be dropped: its earlier one and the listed one.
-    std::unordered_set<std::string> left_out;
+    std::unordered_set<std::string> dropped_uids;
     for (const model::NominationPtr& nomination : listed) {
-      if (const model::NominationPtr one = nominate(nomination)) left_out.insert(one->rank.uid);
+      if (const model::NominationPtr dropped = nominate(nomination))
+        dropped_uids.insert(dropped->rank.uid);
     }
-    std::erase_if(left_out, [this](const auto& uid) { return nominations.contains(uid); });
-    return left_out.size();
+    std::erase_if(dropped_uids, [this](const auto& uid) { return nominations.contains(uid); });
+    return dropped_uids.size();
   }
 
   void remove_node(std::string_view name) {
@@ -157,7 +159,7 @@ struct Ledger::State {
   bool hold(const model::HoldingPtr& holding, Source shown);
   void refresh_pod_facts(LedgerEntry& entry, const model::Holding& shown);
   plan::NodeChoice choose(base::NodeIndex node, const ReserveInput& input);
-  void end_absent_pod(const std::string& uid, std::uint64_t mark, bool lives);
+  void end_absent_pod(const std::string& uid, std::uint64_t mark, bool is_living);
   std::optional<ReserveFailure> existing_holding_failure(const ReserveInput& input);
 };
 

@@ -21,9 +21,10 @@ constexpr std::size_t kMaxListedCpuOnlyPods = 1'024;
 }  // namespace
 
 std::optional<base::NodeIndex> NodeRegistry::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end() || slots_[found->second].inventory == nullptr) return std::nullopt;
-  return base::NodeIndex{found->second};
+  const auto named_slot = by_name_.find(name);
+  if (named_slot == by_name_.end() || slots_[named_slot->second].inventory == nullptr)
+    return std::nullopt;
+  return base::NodeIndex{named_slot->second};
 }
 
 const model::NodeStatePtr& NodeRegistry::state(base::NodeIndex index) const {
@@ -50,7 +51,7 @@ bool NodeRegistry::put(model::NodeInventory inventory) {
     ++node_count_;
   }
   set_inventory(slot, std::make_shared<const model::NodeInventory>(std::move(inventory)));
-  refresh(slot);
+  refresh_state(slot);
   return true;
 }
 
@@ -60,7 +61,7 @@ bool NodeRegistry::remove(std::string_view name) {
   set_inventory(found->value, nullptr);
   index_ = nullptr;
   --node_count_;
-  refresh(found->value);
+  refresh_state(found->value);
   free_slot_if_unused(found->value);
   return true;
 }
@@ -76,7 +77,7 @@ void NodeRegistry::add(model::HoldingPtr holding) {
     namespace_usage_.add(holding->name_space, fit::held_compute(*holding, node.inventory.get()));
     node.holdings.push_back(std::move(holding));
   }
-  refresh(slot);
+  refresh_state(slot);
 }
 
 void NodeRegistry::remove(const model::Holding& holding) {
@@ -90,7 +91,7 @@ void NodeRegistry::remove(const model::Holding& holding) {
     std::erase_if(node.holdings,
                   [&](const model::HoldingPtr& other) { return other->uid == holding.uid; });
   }
-  refresh(slot);
+  refresh_state(slot);
   free_slot_if_unused(slot);
 }
 
@@ -98,24 +99,24 @@ void NodeRegistry::replace(const model::HoldingPtr& holding) {
   const std::uint32_t slot = slot_of(holding->reservation.node);
   Slot& node = slots_[slot];
   if (holding->is_cpu_only()) {
-    const auto known = node.cpu_only.find(holding->uid);
-    node.cpu_only_sum.add(known->second->host, -1);
+    const auto known_holding = node.cpu_only.find(holding->uid);
+    node.cpu_only_sum.add(known_holding->second->host, -1);
     node.cpu_only_sum.add(holding->host, 1);
-    node.cpu_only.erase(known);
+    node.cpu_only.erase(known_holding);
     node.cpu_only.emplace(holding->uid, holding);
   } else {
     for (model::HoldingPtr& other : node.holdings) {
       if (other->uid == holding->uid) other = holding;
     }
   }
-  refresh(slot);
+  refresh_state(slot);
 }
 
 std::vector<std::string> NodeRegistry::gpu_pod_uids(std::string_view node) const {
   std::vector<std::string> uids;
-  const auto found = by_name_.find(node);
-  if (found == by_name_.end()) return uids;
-  for (const model::HoldingPtr& holding : slots_[found->second].holdings)
+  const auto named_slot = by_name_.find(node);
+  if (named_slot == by_name_.end()) return uids;
+  for (const model::HoldingPtr& holding : slots_[named_slot->second].holdings)
     uids.push_back(holding->uid);
   return uids;
 }
@@ -152,12 +153,12 @@ model::NodeTable NodeRegistry::table() {
 
 const std::shared_ptr<const model::NameIndex>& NodeRegistry::name_index() {
   if (index_ == nullptr) {
-    auto index = std::make_shared<model::NameIndex>();
-    index->reserve(slots_.size());
+    auto new_index = std::make_shared<model::NameIndex>();
+    new_index->reserve(slots_.size());
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
-      if (slots_[i].inventory != nullptr) index->emplace(slots_[i].name, base::NodeIndex{i});
+      if (slots_[i].inventory != nullptr) new_index->emplace(slots_[i].name, base::NodeIndex{i});
     }
-    index_ = std::move(index);
+    index_ = std::move(new_index);
   }
   return index_;
 }
@@ -166,14 +167,14 @@ const std::shared_ptr<const model::NameIndex>& NodeRegistry::name_index() {
 /// first model are gone. 0: all numbers are in use.
 std::uint8_t NodeRegistry::model_id_of(const std::string& model) {
   if (models_ == nullptr) models_ = std::make_shared<const std::vector<std::string>>(1);
-  const auto found = std::ranges::find(models_->begin() + 1, models_->end(), model);
-  const auto number = static_cast<std::size_t>(found - models_->begin());
-  if (found != models_->end()) return static_cast<std::uint8_t>(number);
-  if (number >= model::kMaxModels) return 0;
+  const auto known_model = std::ranges::find(models_->begin() + 1, models_->end(), model);
+  const auto model_id = static_cast<std::size_t>(known_model - models_->begin());
+  if (known_model != models_->end()) return static_cast<std::uint8_t>(model_id);
+  if (model_id >= model::kMaxModels) return 0;
   auto more = std::make_shared<std::vector<std::string>>(*models_);
   more->push_back(model);
   models_ = std::move(more);
-  return static_cast<std::uint8_t>(number);
+  return static_cast<std::uint8_t>(model_id);
 }
 
 /// Sets the number of the GPU's MIG table. Equal tables get the same number and are stored once.
@@ -182,22 +183,23 @@ void NodeRegistry::assign_mig_table_id(model::GpuInfo& gpu) {
   if (!gpu.mig_table) return;
   if (mig_tables_ == nullptr)
     mig_tables_ = std::make_shared<const std::vector<model::MigTableRef>>(1);
-  const auto found = std::find(mig_tables_->begin() + 1, mig_tables_->end(), gpu.mig_table);
-  const auto number = static_cast<std::size_t>(found - mig_tables_->begin());
-  if (found != mig_tables_->end()) {
-    gpu.mig_table = *found;
-  } else if (number < base::kMaxMigTables) {
+  const auto known_table = std::find(mig_tables_->begin() + 1, mig_tables_->end(), gpu.mig_table);
+  const auto table_id = static_cast<std::size_t>(known_table - mig_tables_->begin());
+  if (known_table != mig_tables_->end()) {
+    gpu.mig_table = *known_table;
+  } else if (table_id < base::kMaxMigTables) {
     auto more = std::make_shared<std::vector<model::MigTableRef>>(*mig_tables_);
     more->push_back(gpu.mig_table);
     mig_tables_ = std::move(more);
   } else {
     return;
   }
-  gpu.mig_table_id = static_cast<std::uint8_t>(number);
+  gpu.mig_table_id = static_cast<std::uint8_t>(table_id);
 }
 
 std::uint32_t NodeRegistry::slot_of(std::string_view name) {
-  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  if (const auto named_slot = by_name_.find(name); named_slot != by_name_.end())
+    return named_slot->second;
   auto slot = static_cast<std::uint32_t>(slots_.size());
   if (free_slots_.empty()) {
     slots_.emplace_back();
@@ -211,28 +213,28 @@ std::uint32_t NodeRegistry::slot_of(std::string_view name) {
 }
 
 void NodeRegistry::HostSum::add(const model::HostResources& amounts, int sign) {
-  cpu_milli += sign * Wide{amounts.cpu_milli};
-  memory_bytes += sign * Wide{amounts.memory_bytes};
+  cpu_milli += sign * WideAmount{amounts.cpu_milli};
+  memory_bytes += sign * WideAmount{amounts.memory_bytes};
 }
 
 model::HostResources NodeRegistry::HostSum::amounts() const {
-  constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr WideAmount kMost = std::numeric_limits<std::int64_t>::max();
   return {.cpu_milli = static_cast<std::int64_t>(std::min(cpu_milli, kMost)),
           .memory_bytes = static_cast<std::int64_t>(std::min(memory_bytes, kMost))};
 }
 
 model::NodeStatePtr NodeRegistry::state_of(const Slot& node) {
-  fit::CpuOnlyHoldings hosts{.requested = node.cpu_only_sum.amounts(),
-                             .pod_count = std::ssize(node.cpu_only),
-                             .listed = {}};
+  fit::CpuOnlyHoldings cpu_only_pods{.requested = node.cpu_only_sum.amounts(),
+                                     .pod_count = std::ssize(node.cpu_only),
+                                     .listed = {}};
   if (node.cpu_only.size() <= kMaxListedCpuOnlyPods) {
-    hosts.listed.reserve(node.cpu_only.size());
-    for (const auto& [uid, holding] : node.cpu_only) hosts.listed.push_back(holding);
+    cpu_only_pods.listed.reserve(node.cpu_only.size());
+    for (const auto& [uid, holding] : node.cpu_only) cpu_only_pods.listed.push_back(holding);
   }
-  return fit::build_node_state(node.inventory, node.holdings, hosts);
+  return fit::build_node_state(node.inventory, node.holdings, cpu_only_pods);
 }
 
-void NodeRegistry::refresh(std::uint32_t slot) {
+void NodeRegistry::refresh_state(std::uint32_t slot) {
   if (in_batch_) {
     stale_slots_.push_back(slot);
     return;
@@ -249,7 +251,7 @@ void NodeRegistry::end_batch() {
   std::ranges::sort(stale_slots_);
   const auto twice = std::ranges::unique(stale_slots_);
   stale_slots_.erase(twice.begin(), twice.end());
-  for (const std::uint32_t slot : stale_slots_) refresh(slot);
+  for (const std::uint32_t slot : stale_slots_) refresh_state(slot);
   stale_slots_.clear();
 }
 

@@ -69,13 +69,13 @@ class NodeRegistry {
   }
 
  private:
-  __extension__ using Wide = __int128;
+  __extension__ using WideAmount = __int128;
 
   /// The CPU and memory of the CPU-only pods. The numbers are wider than those of HostResources,
   /// which saturate, so a pod can be subtracted exactly.
   struct HostSum {
-    Wide cpu_milli = 0;
-    Wide memory_bytes = 0;
+    WideAmount cpu_milli = 0;
+    WideAmount memory_bytes = 0;
 
     void add(const model::HostResources& amounts, int sign);
     [[nodiscard]] model::HostResources amounts() const;
@@ -92,7 +92,7 @@ class NodeRegistry {
   };
 
   std::uint32_t slot_of(std::string_view name);
-  void refresh(std::uint32_t slot);
+  void refresh_state(std::uint32_t slot);
   [[nodiscard]] static model::NodeStatePtr state_of(const Slot& node);
   void end_batch();
   void set_inventory(std::uint32_t slot, std::shared_ptr<const model::NodeInventory> inventory);

@@ -40,19 +40,19 @@ class NominationTable {
   /// The nominations to the node for which `passes` is true, in the order of rank.
   template <typename Which>
   [[nodiscard]] model::Nominations on(std::string_view node, const Which& passes) const {
-    model::Nominations found;
-    const auto all = by_node_.find(node);
-    if (all == by_node_.end()) return found;
-    for (const model::NominationPtr& nomination : all->second) {
-      if (passes(*nomination)) found.push_back(nomination);
+    model::Nominations passing;
+    const auto on_node = by_node_.find(node);
+    if (on_node == by_node_.end()) return passing;
+    for (const model::NominationPtr& nomination : on_node->second) {
+      if (passes(*nomination)) passing.push_back(nomination);
     }
-    return found;
+    return passing;
   }
   /// The uids of the pods whose nominations were made at `sequence` or earlier.
   [[nodiscard]] std::vector<std::string> made_until(std::uint64_t sequence) const;
 
  private:
-  struct Row {
+  struct NominationRow {
     model::NominationPtr nomination;
     std::uint64_t sequence = 0;
   };
@@ -67,7 +67,7 @@ class NominationTable {
   void unindex(const model::NominationPtr& nomination);
 
   std::size_t max_nominations_;
-  std::unordered_map<std::string, Row, model::StringHash, std::equal_to<>> by_uid_;
+  std::unordered_map<std::string, NominationRow, model::StringHash, std::equal_to<>> by_uid_;
   std::set<model::NominationPtr, Before> by_rank_;
   /// Contains only nodes that have nominations.
   std::map<std::string, model::Nominations, std::less<>> by_node_;

@@ -196,9 +196,9 @@ constexpr bool consistent(const CardRow& row) {
 static_assert(std::ranges::all_of(kRows, consistent));
 
 std::string alias_of(std::string_view card, std::string_view profile) {
-  const auto found = std::ranges::find_if(
+  const auto profile_alias = std::ranges::find_if(
       kAliases, [&](const Alias& alias) { return alias.card == card && alias.name == profile; });
-  return found == kAliases.end() ? "" : std::string(found->alias);
+  return profile_alias == kAliases.end() ? "" : std::string(profile_alias->alias);
 }
 
 model::MigProfile build_profile(const CardRow& row, const ProfileShape& shape) {

@@ -22,10 +22,10 @@ class LayoutSearch {
 
   /// Returns the layouts, sorted; empty if a limit was reached.
   std::vector<MigLayout> run() {
-    extend({}, 0, 0);
-    if (!within_bounds()) return {};
-    std::ranges::sort(found_);
-    return std::move(found_);
+    add_slices({}, 0, 0);
+    if (!within_limits()) return {};
+    std::ranges::sort(layouts_);
+    return std::move(layouts_);
   }
 
  private:
@@ -36,14 +36,14 @@ class LayoutSearch {
     for (const model::MigPlacement slice : slices_) {
       const model::MigProfile& profile = table_.profiles[slice.profile];
       if (profile.engines != model::MigEngines{}) continue;
-      for (std::size_t from = 0; from <= slice.start; ++from) {
-        fill_limit_[from] = std::min(fill_limit_[from], slice.start + profile.size);
+      for (std::size_t memory_slice = 0; memory_slice <= slice.start; ++memory_slice) {
+        fill_limit_[memory_slice] = std::min(fill_limit_[memory_slice], slice.start + profile.size);
       }
     }
   }
 
-  [[nodiscard]] bool within_bounds() const {
-    return steps_ <= base::kMaxMigLayoutSteps && found_.size() <= base::kMaxMigLayouts;
+  [[nodiscard]] bool within_limits() const {
+    return steps_ <= base::kMaxMigLayoutSteps && layouts_.size() <= base::kMaxMigLayouts;
   }
 
   [[nodiscard]] bool can_grow(const model::MigUse& use) {
@@ -53,21 +53,21 @@ class LayoutSearch {
     });
   }
 
-  /// Adds slices of `slices_`, from position `next` on, to `layout_` in all possible ways. `use` is
-  /// what the slices of `layout_` use; `end` is the end of the last of them.
+  /// Adds slices of `slices_`, from position `first_slice` on, to `layout_` in all possible ways.
+  /// `use` is what the slices of `layout_` use; `layout_end` is the end of the last of them.
   // NOLINTNEXTLINE(misc-no-recursion): the depth is at most the number of memory slices
-  void extend(const model::MigUse& use, int end, std::size_t next) {
-    const int reach = fill_limit_[static_cast<std::size_t>(end)];
-    if (reach > table_.memory_slices && (!maximal_ || !can_grow(use))) found_.push_back(layout_);
-    for (std::size_t i = next; i < slices_.size() && within_bounds(); ++i) {
+  void add_slices(const model::MigUse& use, int layout_end, std::size_t first_slice) {
+    const int reach = fill_limit_[static_cast<std::size_t>(layout_end)];
+    if (reach > table_.memory_slices && (!maximal_ || !can_grow(use))) layouts_.push_back(layout_);
+    for (std::size_t i = first_slice; i < slices_.size() && within_limits(); ++i) {
       ++steps_;
       const model::MigPlacement slice = slices_[i];
-      if (slice.start < end) continue;
+      if (slice.start < layout_end) continue;
       if (slice.start >= reach) break;
       if (!slice_fits(table_, use, slice)) continue;
       layout_.push_back(slice);
-      extend(with_slice(table_, use, slice), slice.start + table_.profiles[slice.profile].size,
-             i + 1);
+      add_slices(with_slice(table_, use, slice), slice.start + table_.profiles[slice.profile].size,
+                 i + 1);
       layout_.pop_back();
     }
   }
@@ -77,7 +77,7 @@ class LayoutSearch {
   const bool maximal_;
   std::array<int, model::kMaxAxisSlices + 1> fill_limit_{};
   MigLayout layout_;
-  std::vector<MigLayout> found_;
+  std::vector<MigLayout> layouts_;
   std::int64_t steps_ = 0;
 };
 
@@ -95,26 +95,26 @@ model::MigUse with_slice(const model::MigTable& table, model::MigUse use,
 }
 
 std::vector<model::MigPlacement> all_placements(const model::MigTable& table) {
-  std::vector<model::MigPlacement> all;
+  std::vector<model::MigPlacement> placements;
   for (std::size_t i = 0; i < table.profiles.size(); ++i) {
     for (const int start : table.profiles[i].starts) {
-      all.push_back({static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(start)});
+      placements.push_back({static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(start)});
     }
   }
-  return all;
+  return placements;
 }
 
 /// All slices of a profile have the same size, so adding each one that fits, in ascending order of
 /// starts, gives the largest number.
 int max_slices(const model::MigTable& table, std::size_t profile) {
   model::MigUse use;
-  int most = 0;
+  int slice_count = 0;
   for (const model::MigPlacement slice : all_placements(table)) {
     if (slice.profile != profile || !slice_fits(table, use, slice)) continue;
     use = with_slice(table, use, slice);
-    ++most;
+    ++slice_count;
   }
-  return most;
+  return slice_count;
 }
 
 std::vector<MigLayout> maximal_layouts(const model::MigTable& table, bool plain_only) {

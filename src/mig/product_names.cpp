@@ -54,18 +54,18 @@ Words words_of(std::string_view text) {
   constexpr std::string_view kSeparators = " -_";
   Words words;
   while (true) {
-    const std::size_t from = text.find_first_not_of(kSeparators);
-    if (from == std::string_view::npos) return words;
-    text.remove_prefix(from);
+    const std::size_t word_begin = text.find_first_not_of(kSeparators);
+    if (word_begin == std::string_view::npos) return words;
+    text.remove_prefix(word_begin);
     words.push_back(text.substr(0, text.find_first_of(kSeparators)));
     text.remove_prefix(words.back().size());
   }
 }
 
 /// Whether the words are equal. `144g` counts as equal to `144gb`.
-bool same_word(std::string_view word, std::string_view known) {
-  return word == known || (word.ends_with('g') && known.size() == word.size() + 1 &&
-                           known.ends_with("gb") && known.starts_with(word));
+bool same_word(std::string_view word, std::string_view known_word) {
+  return word == known_word || (word.ends_with('g') && known_word.size() == word.size() + 1 &&
+                                known_word.ends_with("gb") && known_word.starts_with(word));
 }
 
 /// A ProductNaming with its lists split into words.
@@ -77,49 +77,52 @@ struct Product {
 
 /// The product namings of all cards, in the order of mig_cards().
 const std::vector<Product>& products() {
-  static const std::vector<Product> all = [] {
-    std::vector<Product> made;
+  static const std::vector<Product> all_products = [] {
+    std::vector<Product> card_products;
     for (const MigCard& card : mig_cards()) {
       for (const ProductNaming& naming : kProductNamings) {
         if (naming.card != card.name) continue;
         Product product{.card = &card, .required = words_of(naming.required), .known_words = {}};
-        for (const std::string_view list : {naming.required, naming.allowed, kAllowedForAll}) {
-          std::ranges::copy(words_of(list), std::back_inserter(product.known_words));
+        for (const std::string_view word_list : {naming.required, naming.allowed, kAllowedForAll}) {
+          std::ranges::copy(words_of(word_list), std::back_inserter(product.known_words));
         }
-        made.push_back(std::move(product));
+        card_products.push_back(std::move(product));
       }
     }
-    return made;
+    return card_products;
   }();
-  return all;
+  return all_products;
 }
 
-bool contains(const Words& name, std::string_view known) {
-  return std::ranges::any_of(name, [&](std::string_view word) { return same_word(word, known); });
+bool has_word(const Words& name_words, std::string_view known_word) {
+  return std::ranges::any_of(name_words,
+                             [&](std::string_view word) { return same_word(word, known_word); });
 }
 
-/// Whether every word of `name` is in `known_words` of the product.
-bool knows_all(const Product& product, const Words& name) {
-  return std::ranges::all_of(name, [&](std::string_view word) {
-    return std::ranges::any_of(product.known_words,
-                               [&](std::string_view known) { return same_word(word, known); });
+/// Whether every word of `name_words` is in `known_words` of the product.
+bool knows_all(const Product& product, const Words& name_words) {
+  return std::ranges::all_of(name_words, [&](std::string_view word) {
+    return std::ranges::any_of(product.known_words, [&](std::string_view known_word) {
+      return same_word(word, known_word);
+    });
   });
 }
 
-bool is_name_of(const Product& product, const Words& name) {
+bool is_name_of(const Product& product, const Words& name_words) {
   return std::ranges::all_of(product.required,
-                             [&](std::string_view word) { return contains(name, word); }) &&
-         knows_all(product, name);
+                             [&](std::string_view word) { return has_word(name_words, word); }) &&
+         knows_all(product, name_words);
 }
 
-/// Whether `name` is an incomplete name of the product: it has the first one or more required
+/// Whether `name_words` is an incomplete name of the product: it has the first one or more required
 /// words, but none of the rest. `rtx pro` is an incomplete name of RTX PRO 6000. `rtx 6000` is not,
 /// because it has `6000` without `pro`.
-bool starts_name_of(const Product& product, const Words& name) {
-  const auto stands = [&](std::string_view word) { return contains(name, word); };
-  const auto missing = std::ranges::find_if_not(product.required, stands);
+bool starts_name_of(const Product& product, const Words& name_words) {
+  const auto is_in_name = [&](std::string_view word) { return has_word(name_words, word); };
+  const auto missing = std::ranges::find_if_not(product.required, is_in_name);
   return missing != product.required.begin() && missing != product.required.end() &&
-         std::none_of(missing, product.required.end(), stands) && knows_all(product, name);
+         std::none_of(missing, product.required.end(), is_in_name) &&
+         knows_all(product, name_words);
 }
 
 /// The cards that have a product for which matches(product, words of `model`) is true.
@@ -130,22 +133,22 @@ std::vector<const MigCard*> find_cards(std::string_view model, Matches matches) 
   if (bare.size() > base::kMaxModelBytes) return cards;
   std::string lower(bare);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  const Words name = words_of(lower);
+  const Words name_words = words_of(lower);
   for (const Product& product : products()) {
-    const bool found = !cards.empty() && cards.back() == product.card;
-    if (!found && matches(product, name)) cards.push_back(product.card);
+    const bool is_listed = !cards.empty() && cards.back() == product.card;
+    if (!is_listed && matches(product, name_words)) cards.push_back(product.card);
   }
   return cards;
 }
 
-std::int64_t distance(const MigCard& card, base::MebiBytes memory) {
+std::int64_t memory_difference(const MigCard& card, base::MebiBytes memory) {
   return std::abs(card.memory.value - memory.value);
 }
 
 /// Whether a driver may report `memory` for the card. Drivers report up to 2 % less than nominal;
 /// this function accepts any difference of up to a sixteenth.
 bool can_report(const MigCard& card, base::MebiBytes memory) {
-  return distance(card, memory) <= card.memory.value / 16;
+  return memory_difference(card, memory) <= card.memory.value / 16;
 }
 
 }  // namespace
@@ -163,7 +166,7 @@ const MigCard* find_mig_card(std::string_view model, base::MebiBytes memory) {
   if (cards.empty()) return nullptr;
   if (memory.value == 0) return cards.size() == 1 ? cards.front() : nullptr;
   const MigCard* nearest = *std::ranges::min_element(
-      cards, {}, [&](const MigCard* card) { return distance(*card, memory); });
+      cards, {}, [&](const MigCard* card) { return memory_difference(*card, memory); });
   return can_report(*nearest, memory) ? nearest : nullptr;
 }
 

@@ -9,13 +9,15 @@
 
 namespace snug::mig {
 
-std::optional<SliceRequirement> slice_requirement(const model::ContainerRequest& asked) {
-  SliceRequirement requirement{.compute_percent = asked.compute_percent.value_or(0)};
-  if (const auto* slice = std::get_if<model::SliceRequest>(&asked.device)) {
+std::optional<SliceRequirement> slice_requirement(
+    const model::ContainerRequest& container_request) {
+  SliceRequirement requirement{.compute_percent = container_request.compute_percent.value_or(0)};
+  if (const auto* slice = std::get_if<model::SliceRequest>(&container_request.device)) {
     requirement.profile = slice->profile;
-  } else if (const auto* memory = std::get_if<model::MemoryRequest>(&asked.device)) {
+  } else if (const auto* memory = std::get_if<model::MemoryRequest>(&container_request.device)) {
     requirement.memory = memory->memory;
-  } else if (const auto* fraction = std::get_if<model::FractionRequest>(&asked.device)) {
+  } else if (const auto* fraction =
+                 std::get_if<model::FractionRequest>(&container_request.device)) {
     requirement.thousandths = fraction->thousandths;
   } else {
     return std::nullopt;

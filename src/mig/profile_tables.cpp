@@ -20,9 +20,9 @@ std::optional<int> take_number(std::string_view& text, std::string_view unit) {
   if (error != std::errc{} || digits > kMaxDigits || number <= 0 || text.front() == '0') {
     return std::nullopt;
   }
-  const std::string_view rest = text.substr(static_cast<std::size_t>(digits));
-  if (!rest.starts_with(unit)) return std::nullopt;
-  text = rest.substr(unit.size());
+  const std::string_view after_digits = text.substr(static_cast<std::size_t>(digits));
+  if (!after_digits.starts_with(unit)) return std::nullopt;
+  text = after_digits.substr(unit.size());
   return number;
 }
 
@@ -49,28 +49,30 @@ bool counts_media(const std::vector<std::string>& attributes) {
   });
 }
 
-model::MigEngines engines_of(int compute, std::string_view attribute, model::MigEngines all) {
-  const int media = attribute == "-me" ? 0 : std::min(compute, all.media);
-  if (attribute == "+me.all") return {.media = all.media, .extension = 1};
+model::MigEngines engines_of(int compute, std::string_view attribute,
+                             model::MigEngines card_engines) {
+  const int media = attribute == "-me" ? 0 : std::min(compute, card_engines.media);
+  if (attribute == "+me.all") return {.media = card_engines.media, .extension = 1};
   return {.media = media, .extension = attribute == "+me" ? 1 : 0};
 }
 
 }  // namespace
 
 std::optional<MigProfileName> parse_mig_profile_name(std::string_view text) {
-  MigProfileName name;
-  std::string_view rest = text;
-  const std::optional<int> instance = take_number(rest, "c.");
-  const std::optional<int> compute = take_number(rest, "g.");
+  MigProfileName profile_name;
+  std::string_view unparsed = text;
+  const std::optional<int> instance = take_number(unparsed, "c.");
+  const std::optional<int> compute = take_number(unparsed, "g.");
   if (!compute) return std::nullopt;
-  const std::optional<int> gigabytes = take_number(rest, "gb");
-  if (!gigabytes || (instance && *instance != *compute) || !is_attribute(rest)) return std::nullopt;
-  name.compute = *compute;
-  name.gigabytes = *gigabytes;
-  name.attribute = rest;
-  name.canonical =
-      std::to_string(*compute) + "g." + std::to_string(*gigabytes) + "gb" + name.attribute;
-  return name;
+  const std::optional<int> gigabytes = take_number(unparsed, "gb");
+  if (!gigabytes || (instance && *instance != *compute) || !is_attribute(unparsed))
+    return std::nullopt;
+  profile_name.compute = *compute;
+  profile_name.gigabytes = *gigabytes;
+  profile_name.attribute = unparsed;
+  profile_name.canonical =
+      std::to_string(*compute) + "g." + std::to_string(*gigabytes) + "gb" + profile_name.attribute;
+  return profile_name;
 }
 
 std::string canonical_profile_name(std::string profile) {
@@ -121,10 +123,10 @@ std::string_view profile_in_resource(std::string_view resource) {
 }
 
 std::optional<MigProfileName> parse_resource_profile(std::string_view part) {
-  std::string name(part);
-  const std::size_t attribute = name.find("gb.");
-  if (attribute != std::string::npos) name[attribute + 2] = '+';
-  return parse_mig_profile_name(name);
+  std::string profile_name(part);
+  const std::size_t attribute = profile_name.find("gb.");
+  if (attribute != std::string::npos) profile_name[attribute + 2] = '+';
+  return parse_mig_profile_name(profile_name);
 }
 
 }  // namespace snug::mig

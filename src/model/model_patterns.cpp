@@ -84,33 +84,33 @@ bool ModelMatcher::matches_any(std::span<const std::string> patterns) const {
                              [&](const std::string& pattern) { return matches(pattern); });
 }
 
-/// Whether `pattern` matches `unsuffixed_` from byte `begin` on. Scans `pattern` once. `after` is
-/// the set of bytes at which a match of the scanned part of `pattern` can end.
+/// Whether `pattern` matches `unsuffixed_` from byte `begin` on. Scans `pattern` once. `match_ends`
+/// is the set of bytes at which a match of the scanned part of `pattern` can end.
 bool ModelMatcher::matches_from(std::size_t begin, std::string_view pattern) const {
   bool may_be_empty = begin == 0;  // whether the scanned part matches the empty text
-  Bytes after = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
+  Bytes match_ends = begin == 0 ? Bytes{0} : Bytes{1} << (begin - 1);
   for (const char c : pattern) {
     if (c == '*') {
       // `*` matches any number of further bytes, so all bits above the lowest set bit are set too.
-      after = may_be_empty ? ~Bytes{0} : after | -after;
+      match_ends = may_be_empty ? ~Bytes{0} : match_ends | -match_ends;
       continue;
     }
-    after = after << 1 | Bytes{may_be_empty};
-    if (c != '?') after &= positions_.at(static_cast<unsigned char>(lower(c)));
+    match_ends = match_ends << 1 | Bytes{may_be_empty};
+    if (c != '?') match_ends &= positions_.at(static_cast<unsigned char>(lower(c)));
     may_be_empty = false;
-    if (after == 0) return false;
+    if (match_ends == 0) return false;
   }
   if (unsuffixed_.empty()) return may_be_empty;
-  return (after >> (unsuffixed_.size() - 1) & 1) != 0;
+  return (match_ends >> (unsuffixed_.size() - 1) & 1) != 0;
 }
 
 bool ModelFilter::allows(const ModelMatcher& model) const {
-  const auto named = [&](const std::string& pattern) {
+  const auto names_model = [&](const std::string& pattern) {
     return pattern.starts_with('=') ? std::string_view(pattern).substr(1) == model.name()
                                     : model.matches(pattern);
   };
-  return (included.empty() || std::ranges::any_of(included, named)) &&
-         std::ranges::none_of(excluded, named);
+  return (included.empty() || std::ranges::any_of(included, names_model)) &&
+         std::ranges::none_of(excluded, names_model);
 }
 
 bool ModelFilter::allows(std::string_view model) const {

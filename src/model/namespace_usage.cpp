@@ -11,20 +11,20 @@ std::size_t NamespaceUsage::shard_of(std::string_view name_space) {
 }
 
 base::MilliGpu NamespaceUsage::of(std::string_view name_space) const {
-  const auto& part = shards_[shard_of(name_space)];
-  if (part == nullptr) return {};
-  const auto found = part->find(name_space);
-  return found == part->end() ? base::MilliGpu{} : found->second;
+  const auto& shard = shards_[shard_of(name_space)];
+  if (shard == nullptr) return {};
+  const auto usage = shard->find(name_space);
+  return usage == shard->end() ? base::MilliGpu{} : usage->second;
 }
 
 void NamespaceUsage::add(std::string_view name_space, base::MilliGpu change) {
   if (change.value == 0) return;
-  auto& part = shards_[shard_of(name_space)];
-  auto next = part == nullptr ? std::make_shared<Shard>() : std::make_shared<Shard>(*part);
+  auto& shard = shards_[shard_of(name_space)];
+  auto next = shard == nullptr ? std::make_shared<Shard>() : std::make_shared<Shard>(*shard);
   base::MilliGpu& held = (*next)[std::string(name_space)];
   held += change;
   if (held.value == 0) next->erase(next->find(name_space));
-  part = std::move(next);
+  shard = std::move(next);
 }
 
 }  // namespace snug::model

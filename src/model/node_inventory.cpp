@@ -5,12 +5,13 @@
 
 namespace snug::model {
 std::optional<MigPlacement> find_placement(const MigTable& table, const Slice& slice) {
-  const auto found = table.find_profile(slice.profile);
-  if (!found) return std::nullopt;
-  const MigProfile& profile = table.profiles[*found];
+  const auto profile_index = table.find_profile(slice.profile);
+  if (!profile_index) return std::nullopt;
+  const MigProfile& profile = table.profiles[*profile_index];
   const bool starts = std::ranges::find(profile.starts, slice.start) != profile.starts.end();
   if (profile.size != slice.size || !starts) return std::nullopt;
-  return MigPlacement{static_cast<std::uint16_t>(*found), static_cast<std::uint16_t>(slice.start)};
+  return MigPlacement{static_cast<std::uint16_t>(*profile_index),
+                      static_cast<std::uint16_t>(slice.start)};
 }
 
 std::optional<std::size_t> NodeInventory::find_gpu(int index, std::string_view uuid) const {

@@ -28,13 +28,13 @@ void NameIndex::reserve(std::size_t names) {
 void NameIndex::emplace(std::string_view name, base::NodeIndex node) {
   const std::size_t text = text_.size();
   SNUG_CHECK(name.size() < UINT32_MAX && text + name.size() <= UINT32_MAX);
-  reserve(size_ + 1);
+  reserve(name_count_ + 1);
   text_ += name;
   insert_cell({.hash = hash_of(name),
                .length_plus_one = static_cast<std::uint32_t>(name.size() + 1),
                .text = static_cast<std::uint32_t>(text),
                .node = node.value});
-  ++size_;
+  ++name_count_;
 }
 
 std::optional<base::NodeIndex> NameIndex::find(std::string_view name) const {
@@ -44,8 +44,9 @@ std::optional<base::NodeIndex> NameIndex::find(std::string_view name) const {
 std::optional<base::NodeIndex> NameIndex::find(std::string_view name, std::uint32_t hash) const {
   if (cells_.empty()) return std::nullopt;
   const std::size_t mask = cells_.size() - 1;
-  for (std::size_t at = hash & mask; cells_[at].length_plus_one != 0; at = (at + 1) & mask) {
-    const Cell& cell = cells_[at];
+  for (std::size_t cell_index = hash & mask; cells_[cell_index].length_plus_one != 0;
+       cell_index = (cell_index + 1) & mask) {
+    const Cell& cell = cells_[cell_index];
     if (cell.hash == hash && cell.length_plus_one == name.size() + 1 &&
         std::memcmp(text_.data() + cell.text, name.data(), name.size()) == 0) {
       return base::NodeIndex{cell.node};
@@ -57,8 +58,8 @@ std::optional<base::NodeIndex> NameIndex::find(std::string_view name, std::uint3
 std::vector<std::optional<base::NodeIndex>> NameIndex::find_all(
     std::span<const std::string_view> names) const {
   constexpr std::size_t kAtOnce = 32;
-  std::vector<std::optional<base::NodeIndex>> found(names.size());
-  if (cells_.empty()) return found;
+  std::vector<std::optional<base::NodeIndex>> node_slots(names.size());
+  if (cells_.empty()) return node_slots;
   const std::size_t mask = cells_.size() - 1;
   std::array<std::uint32_t, kAtOnce> hashes{};
   for (std::size_t first = 0; first < names.size(); first += kAtOnce) {
@@ -70,16 +71,17 @@ std::vector<std::optional<base::NodeIndex>> NameIndex::find_all(
     for (std::size_t i = 0; i < count; ++i) {
       __builtin_prefetch(text_.data() + cells_[hashes[i] & mask].text);
     }
-    for (std::size_t i = 0; i < count; ++i) found[first + i] = find(names[first + i], hashes[i]);
+    for (std::size_t i = 0; i < count; ++i)
+      node_slots[first + i] = find(names[first + i], hashes[i]);
   }
-  return found;
+  return node_slots;
 }
 
 void NameIndex::insert_cell(const Cell& cell) {
   const std::size_t mask = cells_.size() - 1;
-  std::size_t at = cell.hash & mask;
-  while (cells_[at].length_plus_one != 0) at = (at + 1) & mask;
-  cells_[at] = cell;
+  std::size_t cell_index = cell.hash & mask;
+  while (cells_[cell_index].length_plus_one != 0) cell_index = (cell_index + 1) & mask;
+  cells_[cell_index] = cell;
 }
 
 }  // namespace snug::model

@@ -15,12 +15,12 @@ NodeTable::NodeTable(const std::vector<NodeStatePtr>& nodes) : size_(nodes.size(
 }
 
 std::optional<std::size_t> NodeState::find_gpu(const ReservedDevice& device) const {
-  if (const auto known = inventory->find_gpu(device.index, device.uuid)) return known;
-  const auto gone = std::ranges::find_if(vanished, [&](const GpuInfo& gpu) {
+  if (const auto gpu_position = inventory->find_gpu(device.index, device.uuid)) return gpu_position;
+  const auto vanished_gpu = std::ranges::find_if(vanished, [&](const GpuInfo& gpu) {
     return gpu.index == device.index && gpu.uuid == device.uuid;
   });
-  if (gone == vanished.end()) return std::nullopt;
-  return inventory->gpus.size() + static_cast<std::size_t>(gone - vanished.begin());
+  if (vanished_gpu == vanished.end()) return std::nullopt;
+  return inventory->gpus.size() + static_cast<std::size_t>(vanished_gpu - vanished.begin());
 }
 
 }  // namespace snug::model

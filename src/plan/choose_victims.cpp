@@ -22,56 +22,59 @@ class PreemptionDecision {
         candidate_(candidate),
         node_(candidate.node),
         check_(preemptor, node_, candidate.context, memo),
-        proposed_(node_.holdings.size()),
-        terminating_(node_.holdings.size()) {}
+        proposed_victims_(node_.holdings.size()),
+        terminating_pods_(node_.holdings.size()) {}
 
   std::vector<std::string_view> run() {
     // Eviction cannot help if the reason is not resolvable. filter also reports such a node as
     // unresolvable.
-    const model::ReasonCode now = check_.reason_now();
-    if (now != model::ReasonCode::kNone && !model::reason_row(now).resolvable) return {};
+    const model::ReasonCode present_reason = check_.reason_now();
+    if (present_reason != model::ReasonCode::kNone && !model::reason_row(present_reason).resolvable)
+      return {};
     if (!classify_pods()) return {};
-    PodSet gone(node_.holdings.size());
-    if (candidate_.proposed_victims.empty() && check_.fits(gone)) return {};
-    PodSet bound_to_go = proposed_;
-    if (may_replace_proposed()) bound_to_go.assign(bound_to_go.size(), false);
-    gone = united(proposed_, terminating_);
-    if (check_.fits(gone)) {
+    PodSet victims(node_.holdings.size());
+    if (candidate_.proposed_victims.empty() && check_.fits(victims)) return {};
+    PodSet fixed_victims = proposed_victims_;
+    if (may_replace_proposed()) fixed_victims.assign(fixed_victims.size(), false);
+    victims = united(proposed_victims_, terminating_pods_);
+    if (check_.fits(victims)) {
       // kube-scheduler's victims suffice. Snug adds no others, because kube-scheduler has
       // considered disruption budgets. Snug only reprieves the victims that terminating pods make
       // unnecessary.
-      reprieve(check_, pods_where([&](std::size_t i) { return proposed_[i] && !bound_to_go[i]; }),
-               gone);
+      reprieve(check_,
+               pods_where([&](std::size_t i) { return proposed_victims_[i] && !fixed_victims[i]; }),
+               victims);
     } else {
-      gone = united(bound_to_go, terminating_);
-      Pods pool = evictable_pool(gone, priority_threshold(gone));
-      if (!check_.fits(with(gone, pool))) return {};
-      gone = search_victims({.node = node_,
-                             .after = check_,
-                             .evicted = std::move(gone),
-                             .pool = std::move(pool),
-                             .preferred = proposed_});
+      victims = united(fixed_victims, terminating_pods_);
+      Pods pool = evictable_pool(victims, priority_threshold(victims));
+      if (!check_.fits(with(victims, pool))) return {};
+      victims = search_victims({.node = node_,
+                                .after = check_,
+                                .evicted = std::move(victims),
+                                .pool = std::move(pool),
+                                .preferred = proposed_victims_});
     }
     check_.begin_last_pass();
     // Terminating pods are victims only if the preemptor needs their GPUs.
-    reprieve(check_, pods_where([&](std::size_t i) { return terminating_[i] && !bound_to_go[i]; }),
-             gone);
+    reprieve(check_,
+             pods_where([&](std::size_t i) { return terminating_pods_[i] && !fixed_victims[i]; }),
+             victims);
     if (has_outranking_nominations() || check_.budget_exhausted())
-      reprieve_again(bound_to_go, gone);
-    return uids_of(gone);
+      reprieve_again(fixed_victims, victims);
+    return uids_of(victims);
   }
 
  private:
   using Pods = std::vector<std::size_t>;
 
-  [[nodiscard]] const model::Holding& pod(std::size_t position) const {
-    return *node_.holdings[position];
+  [[nodiscard]] const model::Holding& holding_of(std::size_t pod) const {
+    return *node_.holdings[pod];
   }
   [[nodiscard]] auto pods() const {
     return std::views::iota(std::size_t{0}, node_.holdings.size());
   }
-  [[nodiscard]] bool is_evictable(std::size_t position) const {
-    return pod(position).rank.priority < preemptor_.incoming.rank.priority;
+  [[nodiscard]] bool is_evictable(std::size_t pod) const {
+    return holding_of(pod).rank.priority < preemptor_.incoming.rank.priority;
   }
 
   static PodSet united(const PodSet& a, const PodSet& b) {
@@ -79,26 +82,26 @@ class PreemptionDecision {
     for (std::size_t i = 0; i < both.size(); ++i) both[i] = a[i] || b[i];
     return both;
   }
-  static PodSet with(PodSet set, const Pods& more) {
-    for (const std::size_t position : more) set[position] = true;
-    return set;
+  static PodSet with(PodSet victims, const Pods& more) {
+    for (const std::size_t pod : more) victims[pod] = true;
+    return victims;
   }
 
-  /// Fills proposed_, terminating_ and unknown_. Returns false if a victim that kube-scheduler
-  /// chose does not have a lower priority than the preemptor.
+  /// Fills proposed_victims_, terminating_pods_ and absent_victims_. Returns false if a victim that
+  /// kube-scheduler chose does not have a lower priority than the preemptor.
   bool classify_pods() {
     for (const std::string_view uid : candidate_.proposed_victims) {
-      const auto found = std::ranges::find(node_.holdings, uid, &model::Holding::uid);
-      if (found == node_.holdings.end()) {
-        unknown_.push_back(uid);
+      const auto victim_holding = std::ranges::find(node_.holdings, uid, &model::Holding::uid);
+      if (victim_holding == node_.holdings.end()) {
+        absent_victims_.push_back(uid);
         continue;
       }
-      const auto position = static_cast<std::size_t>(found - node_.holdings.begin());
-      if (!is_evictable(position)) return false;
-      proposed_[position] = true;
+      const auto pod = static_cast<std::size_t>(victim_holding - node_.holdings.begin());
+      if (!is_evictable(pod)) return false;
+      proposed_victims_[pod] = true;
     }
-    for (const std::size_t position : pods()) {
-      terminating_[position] = pod(position).terminating && is_evictable(position);
+    for (const std::size_t pod : pods()) {
+      terminating_pods_[pod] = holding_of(pod).terminating && is_evictable(pod);
     }
     return true;
   }
@@ -107,33 +110,34 @@ class PreemptionDecision {
   /// pods, because a victim that is necessary in a large set may be unnecessary in a smaller one:
   /// after many evictions a nominated pod may fit at once, and then the preemptor must leave room
   /// for it. After fewer evictions, the nominated pod waits for other pods to end.
-  void reprieve_again(const PodSet& bound_to_go, PodSet& gone) {
+  void reprieve_again(const PodSet& fixed_victims, PodSet& victims) {
     PodSet before;
     do {
-      before = gone;
-      reprieve(check_, pods_where([&](std::size_t i) { return gone[i] && !bound_to_go[i]; }), gone);
-    } while (gone != before);
+      before = victims;
+      reprieve(check_, pods_where([&](std::size_t i) { return victims[i] && !fixed_victims[i]; }),
+               victims);
+    } while (victims != before);
   }
 
   /// Whether kube-scheduler certainly chose all its victims for CPU, memory, pod slots or
   /// kubelet-assigned units, so that other pods may replace them.
   [[nodiscard]] bool may_replace_proposed() {
-    if (!node_.inventory->host.known || preemptor_.has_other_constraints || !unknown_.empty() ||
-        has_outranking_nominations()) {
+    if (!node_.inventory->host.known || preemptor_.has_other_constraints ||
+        !absent_victims_.empty() || has_outranking_nominations()) {
       return false;
     }
-    PodSet gone = proposed_;
-    for (const std::size_t position : pods()) {
-      if (!proposed_[position]) continue;
-      if (pod(position).has_other_constraints) return false;
+    PodSet victims = proposed_victims_;
+    for (const std::size_t pod : pods()) {
+      if (!proposed_victims_[pod]) continue;
+      if (holding_of(pod).has_other_constraints) return false;
       // kube-scheduler chooses no unnecessary victim. If the other victims seem to suffice without
       // this one, kube-scheduler chose it for a reason that Snug does not know.
-      gone[position] = false;
+      victims[pod] = false;
       const bool needless =
-          check_.host_fits(gone) &&
-          (!preemptor_.incoming.request.is_kubelet_assigned() || check_.gpus_fit(gone));
+          check_.host_fits(victims) &&
+          (!preemptor_.incoming.request.is_kubelet_assigned() || check_.gpus_fit(victims));
       if (needless) return false;
-      gone[position] = true;
+      victims[pod] = true;
     }
     return true;
   }
@@ -143,69 +147,70 @@ class PreemptionDecision {
   [[nodiscard]] bool has_outranking_nominations() const {
     const model::Nominations* nominations = candidate_.context.nominations;
     const model::PodRank& rank = preemptor_.incoming.rank;
-    return nominations != nullptr && std::ranges::any_of(*nominations, [&](const auto& other) {
-             return other->rank.uid != rank.uid && other->rank.outranks(rank);
+    return nominations != nullptr && std::ranges::any_of(*nominations, [&](const auto& nomination) {
+             return nomination->rank.uid != rank.uid && nomination->rank.outranks(rank);
            });
   }
 
   /// The pods with a priority of at most `highest_priority` that can be evicted in addition to the
-  /// pods in `gone`.
-  [[nodiscard]] Pods evictable_pool(const PodSet& gone, std::int32_t highest_priority) const {
+  /// pods in `victims`.
+  [[nodiscard]] Pods evictable_pool(const PodSet& victims, std::int32_t highest_priority) const {
     Pods pool;
-    for (const std::size_t position : pods()) {
-      const model::Holding& other = pod(position);
-      const bool spared =
-          !proposed_[position] && std::ranges::binary_search(candidate_.protected_uids, other.uid);
-      if (!gone[position] && is_evictable(position) && !spared &&
-          other.rank.priority <= highest_priority) {
-        pool.push_back(position);
+    for (const std::size_t pod : pods()) {
+      const model::Holding& holding = holding_of(pod);
+      const bool spared = !proposed_victims_[pod] &&
+                          std::ranges::binary_search(candidate_.protected_uids, holding.uid);
+      if (!victims[pod] && is_evictable(pod) && !spared &&
+          holding.rank.priority <= highest_priority) {
+        pool.push_back(pod);
       }
     }
     return pool;
   }
 
-  /// The lowest priority P such that it suffices to evict `gone` and all evictable pods of priority
-  /// P or lower. P is at least the highest priority in `gone` (without terminating pods): pods of
-  /// that priority are evicted in any case, so a lower P has no benefit.
-  [[nodiscard]] std::int32_t priority_threshold(const PodSet& gone) {
+  /// The lowest priority P such that it suffices to evict `victims` and all evictable pods of
+  /// priority P or lower. P is at least the highest priority in `victims` (without terminating
+  /// pods): pods of that priority are evicted in any case, so a lower P has no benefit.
+  [[nodiscard]] std::int32_t priority_threshold(const PodSet& victims) {
     constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
     constexpr auto kHighest = std::numeric_limits<std::int32_t>::max();
     std::int32_t floor = kLowest;
-    for (const std::size_t position : pods()) {
-      if (gone[position] && !terminating_[position]) {
-        floor = std::max(floor, pod(position).rank.priority);
+    for (const std::size_t pod : pods()) {
+      if (victims[pod] && !terminating_pods_[pod]) {
+        floor = std::max(floor, holding_of(pod).rank.priority);
       }
     }
     std::vector<std::int32_t> levels;
-    for (const std::size_t position : evictable_pool(gone, kHighest)) {
-      levels.push_back(std::max(floor, pod(position).rank.priority));
+    for (const std::size_t pod : evictable_pool(victims, kHighest)) {
+      levels.push_back(std::max(floor, holding_of(pod).rank.priority));
     }
     std::ranges::sort(levels);
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-    const auto enough = std::ranges::partition_point(levels, [&](std::int32_t level) {
-      return !check_.fits(with(gone, evictable_pool(gone, level)));
+    const auto sufficient_level = std::ranges::partition_point(levels, [&](std::int32_t level) {
+      return !check_.fits(with(victims, evictable_pool(victims, level)));
     });
-    return enough == levels.end() ? kHighest : *enough;
+    return sufficient_level == levels.end() ? kHighest : *sufficient_level;
   }
 
   /// The positions of the pods that meet the condition, the most important pod first.
   template <typename Condition>
   [[nodiscard]] Pods pods_where(Condition condition) const {
-    Pods some;
-    for (const std::size_t position : pods()) {
-      if (condition(position)) some.push_back(position);
+    Pods matching_pods;
+    for (const std::size_t pod : pods()) {
+      if (condition(pod)) matching_pods.push_back(pod);
     }
-    std::ranges::sort(some,
-                      [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
-    return some;
+    std::ranges::sort(matching_pods, [&](std::size_t a, std::size_t b) {
+      return more_important(holding_of(a), holding_of(b));
+    });
+    return matching_pods;
   }
 
-  [[nodiscard]] std::vector<std::string_view> uids_of(const PodSet& gone) const {
+  [[nodiscard]] std::vector<std::string_view> uids_of(const PodSet& victims) const {
     std::vector<std::string_view> uids;
-    for (const std::size_t position : pods_where([&](std::size_t i) { return gone[i]; })) {
-      uids.emplace_back(pod(position).uid);
+    for (const std::size_t pod : pods_where([&](std::size_t i) { return victims[i]; })) {
+      uids.emplace_back(holding_of(pod).uid);
     }
-    uids.insert(uids.end(), unknown_.begin(), unknown_.end());
+    uids.insert(uids.end(), absent_victims_.begin(), absent_victims_.end());
     return uids;
   }
 
@@ -213,9 +218,10 @@ class PreemptionDecision {
   const EvictionCandidate& candidate_;
   const model::NodeState& node_;
   EvictionCheck check_;
-  PodSet proposed_;     // victims that kube-scheduler chose and that are on the node
-  PodSet terminating_;  // terminating pods of lower priority
-  std::vector<std::string_view> unknown_;  // victims that kube-scheduler chose, not on the node
+  PodSet proposed_victims_;  // victims that kube-scheduler chose and that are on the node
+  PodSet terminating_pods_;  // terminating pods of lower priority
+  /// Victims that kube-scheduler chose and that are not on the node.
+  std::vector<std::string_view> absent_victims_;
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ class EvictionCheck {
 
  private:
   [[nodiscard]] model::ReasonCode reason_on(const model::NodeState& state,
-                                            const model::NamespaceUsage& held);
+                                            const model::NamespaceUsage& namespace_usage);
   [[nodiscard]] bool gpus_fit_without(const PodSet& evicted);
   [[nodiscard]] model::NamespaceUsage usage_without(const PodSet& evicted) const;
 

@@ -22,11 +22,11 @@ void mark_gpus(const model::NodeState& node, const model::Holding& holding, GpuM
 }
 
 model::NodeStatePtr with_distinct_gpus(const model::NodeState& state, const GpuMarks& marks) {
-  auto same = std::make_shared<model::NodeState>(state);
-  for (std::size_t gpu = 0; gpu < marks.size() && gpu < same->gpus.size(); ++gpu) {
-    if (marks[gpu]) same->gpus[gpu].distinct_id = static_cast<std::uint16_t>(gpu + 1);
+  auto distinct_state = std::make_shared<model::NodeState>(state);
+  for (std::size_t gpu = 0; gpu < marks.size() && gpu < distinct_state->gpus.size(); ++gpu) {
+    if (marks[gpu]) distinct_state->gpus[gpu].distinct_id = static_cast<std::uint16_t>(gpu + 1);
   }
-  return same;
+  return distinct_state;
 }
 
 }  // namespace snug::plan

@@ -10,8 +10,8 @@ std::string verdict_cache_key(const IncomingPod& incoming) {
   if (incoming.sharing.isolates_any_namespace()) key.append(incoming.name_space).append("\n");
   key += std::to_string(incoming.host.cpu_milli) + ' ' +
          std::to_string(incoming.host.memory_bytes) + '\n';
-  for (const model::ContainerRequest& asked : incoming.request.containers) {
-    key += std::to_string(static_cast<int>(asked.type)) + asked.text + '\n';
+  for (const model::ContainerRequest& container_request : incoming.request.containers) {
+    key += std::to_string(static_cast<int>(container_request.type)) + container_request.text + '\n';
   }
   return key;
 }

@@ -15,11 +15,11 @@
 
 namespace snug::plan {
 
-bool NominationGuard::is_gone(const model::Holding& holding, const model::Nomination& pod,
+bool NominationGuard::is_gone(const model::Holding& holding, const model::Nomination& nomination,
                               WaitsFor waits) {
   if (waits == WaitsFor::kNobody) return false;
   if (holding.terminating) return true;
-  return waits == WaitsFor::kAllLowerPriority && holding.rank.priority < pod.rank.priority;
+  return waits == WaitsFor::kAllLowerPriority && holding.rank.priority < nomination.rank.priority;
 }
 
 /// The node with its holdings and the pods that have been placed on it tentatively.
@@ -45,22 +45,22 @@ class NominationGuard::TentativeNode {
   /// The size of the tightest placement that the pod has beside the pods placed so far; nullopt if
   /// the pod does not fit.
   [[nodiscard]] std::optional<std::int64_t> size_if_it_fits(const ProtectedPod& pod) const {
-    const Options ways(*this, pod);
-    if (ways.order.empty()) return std::nullopt;
-    return placement_size(ways.options[ways.order.front()]);
+    const Options pod_placements(*this, pod);
+    if (pod_placements.tightest_first.empty()) return std::nullopt;
+    return placement_size(pod_placements.options[pod_placements.tightest_first.front()]);
   }
 
   /// Places the pod at its tightest placement. Requires that size_if_it_fits() returned a value.
   void place_tightly(const ProtectedPod& pod) {
-    const Options ways(*this, pod);
-    place(as_incoming(*pod.pod), ways.options[ways.order.front()]);
+    const Options pod_placements(*this, pod);
+    place(as_incoming(*pod.pod), pod_placements.options[pod_placements.tightest_first.front()]);
   }
 
   /// Places all pods by backtracking, within `trials` trials. Returns false and places no pod if it
-  /// finds no solution. `apart` contains the GPUs that fit() must treat as different.
-  bool place_all(const std::vector<ProtectedPod>& pods, const GpuMarks& apart,
+  /// finds no solution. `distinct_gpus` contains the GPUs that fit() must treat as different.
+  bool place_all(const std::vector<ProtectedPod>& pods, const GpuMarks& distinct_gpus,
                  int trials = base::kMaxPlacingTrials) {
-    distinct_gpus_ = apart;
+    distinct_gpus_ = distinct_gpus;
     return place_remaining(in_placing_order(pods), trials);
   }
 
@@ -87,11 +87,11 @@ class NominationGuard::TentativeNode {
       const fit::Tenant tenant =
           fit::tenant_of(pod.pod->name_space, tentative.incoming_.sharing, held);
       if (fit::fit(*distinct_state, tenant, *pod.memo, options) != model::ReasonCode::kNone) return;
-      order = by_tightness(*distinct_state, options);
+      tightest_first = by_tightness(*distinct_state, options);
     }
 
     model::PlacementList options;
-    std::vector<std::size_t> order;  // positions in `options`, the tightest placement first
+    std::vector<std::size_t> tightest_first;  // positions in `options`
   };
 
   /// Sorts the pods in the order in which they are placed. The pods that wait for the fewest other
@@ -100,13 +100,15 @@ class NominationGuard::TentativeNode {
   /// can share the GPUs that these pods open. Then large pods come before small ones, which fill
   /// the gaps.
   static std::vector<ProtectedPod> in_placing_order(const std::vector<ProtectedPod>& pods) {
-    const auto priority_bound = [](const ProtectedPod& kept) {
-      return kept.waits_for == WaitsFor::kAllLowerPriority ? kept.pod->rank.priority : 0;
+    const auto priority_bound = [](const ProtectedPod& protected_pod) {
+      return protected_pod.waits_for == WaitsFor::kAllLowerPriority
+                 ? protected_pod.pod->rank.priority
+                 : 0;
     };
-    const auto any_mode = [](const ProtectedPod& kept) {
-      return std::ranges::all_of(kept.pod->request.containers,
-                                 [](const model::ContainerRequest& asked) {
-                                   return asked.isolation == model::Isolation::kAny;
+    const auto any_mode = [](const ProtectedPod& protected_pod) {
+      return std::ranges::all_of(protected_pod.pod->request.containers,
+                                 [](const model::ContainerRequest& container_request) {
+                                   return container_request.isolation == model::Isolation::kAny;
                                  });
     };
     std::vector<std::tuple<WaitsFor, std::int32_t, bool, std::int64_t, std::size_t>> keyed;
@@ -122,18 +124,20 @@ class NominationGuard::TentativeNode {
     return ordered;
   }
 
-  /// Places `pods` in addition to the pods placed so far; returns whether it succeeded. `first` is
-  /// true while every pod placed so far has its tightest placement; fit() costs no trials then.
-  /// Otherwise, each call of fit() costs as many trials as its work.
-  bool place_remaining(std::span<const ProtectedPod> pods, int& trials, bool first = true) {
+  /// Places `pods` in addition to the pods placed so far; returns whether it succeeded.
+  /// `all_tightest` is true while every pod placed so far has its tightest placement; fit() costs
+  /// no trials then. Otherwise, each call of fit() costs as many trials as its work.
+  bool place_remaining(std::span<const ProtectedPod> pods, int& trials, bool all_tightest = true) {
     if (pods.empty()) return true;
-    if (!first && trials <= 0) return false;
+    if (!all_tightest && trials <= 0) return false;
     const std::int64_t before = pods.front().memo->work();
-    const Options ways(*this, pods.front());
-    if (!first) trials -= static_cast<int>(pods.front().memo->work() - before);
-    for (const std::size_t way : ways.order) {
-      place(as_incoming(*pods.front().pod), ways.options[way]);
-      if (place_remaining(pods.subspan(1), trials, first && way == ways.order.front())) return true;
+    const Options pod_placements(*this, pods.front());
+    if (!all_tightest) trials -= static_cast<int>(pods.front().memo->work() - before);
+    for (const std::size_t way : pod_placements.tightest_first) {
+      place(as_incoming(*pods.front().pod), pod_placements.options[way]);
+      if (place_remaining(pods.subspan(1), trials,
+                          all_tightest && way == pod_placements.tightest_first.front()))
+        return true;
       undo_last();
       if (trials <= 0) return false;
     }
@@ -146,10 +150,10 @@ class NominationGuard::TentativeNode {
   }
 
   /// The nominated pod as an incoming pod. Nothing reads its `profiles`.
-  [[nodiscard]] IncomingPod as_incoming(const model::Nomination& pod) const {
-    return {.name_space = pod.name_space,
-            .rank = pod.rank,
-            .request = pod.request,
+  [[nodiscard]] IncomingPod as_incoming(const model::Nomination& nomination) const {
+    return {.name_space = nomination.name_space,
+            .rank = nomination.rank,
+            .request = nomination.request,
             .profiles = incoming_.profiles,
             .sharing = incoming_.sharing};
   }
@@ -174,10 +178,11 @@ NominationGuard::NominationGuard(const model::NodeState& node, const IncomingPod
   if (context.nominations == nullptr) return;
   TentativeNode tentative(node, incoming, context.namespace_usage);
   std::size_t pods = 0;
-  for (const model::NominationPtr& pod : *context.nominations) {
-    if (pod->rank.uid == incoming.rank.uid || !pod->rank.outranks(incoming.rank)) continue;
+  for (const model::NominationPtr& nomination : *context.nominations) {
+    if (nomination->rank.uid == incoming.rank.uid || !nomination->rank.outranks(incoming.rank))
+      continue;
     if (++pods > base::kMaxNominatedOnNode || work() > base::kMaxWorkBesideNominated) break;
-    protect(*pod, tentative);
+    protect(*nomination, tentative);
   }
   tentative_holdings_ = tentative.placed();
   distinct_gpus_ = gpus_to_distinguish();
@@ -188,9 +193,10 @@ NominationGuard::NominationGuard(const model::NodeState& node, const IncomingPod
 GpuMarks NominationGuard::gpus_to_distinguish() const {
   GpuMarks marks;
   for (const model::HoldingPtr& holding : node_.holdings) {
-    const bool one_goes = std::ranges::any_of(protected_, [&](const ProtectedPod& kept) {
-      return is_gone(*holding, *kept.pod, kept.waits_for);
-    });
+    const bool one_goes =
+        std::ranges::any_of(protected_pods_, [&](const ProtectedPod& protected_pod) {
+          return is_gone(*holding, *protected_pod.pod, protected_pod.waits_for);
+        });
     if (one_goes) mark_gpus(node_, *holding, marks);
   }
   return marks;
@@ -199,28 +205,28 @@ GpuMarks NominationGuard::gpus_to_distinguish() const {
 /// Protects the pod if it fits for one of the values of WaitsFor. Must be called in the order of
 /// rank. If the pod does not fit beside the tentative placements of the pods before it, places all
 /// of these pods again by backtracking.
-void NominationGuard::protect(const model::Nomination& pod, TentativeNode& tentative) {
-  memos_.push_back(std::make_unique<fit::FitMemo>(pod.request));
-  ProtectedPod kept{.pod = &pod, .memo = memos_.back().get()};
+void NominationGuard::protect(const model::Nomination& nomination, TentativeNode& tentative) {
+  memos_.push_back(std::make_unique<fit::FitMemo>(nomination.request));
+  ProtectedPod protected_pod{.pod = &nomination, .memo = memos_.back().get()};
   for (const WaitsFor waits :
        {WaitsFor::kNobody, WaitsFor::kTerminating, WaitsFor::kAllLowerPriority}) {
-    kept.waits_for = waits;
-    if (const auto size = tentative.size_if_it_fits(kept)) {
-      tentative.place_tightly(kept);
-      kept.size = *size;
-      protected_.push_back(kept);
+    protected_pod.waits_for = waits;
+    if (const auto size = tentative.size_if_it_fits(protected_pod)) {
+      tentative.place_tightly(protected_pod);
+      protected_pod.size = *size;
+      protected_pods_.push_back(protected_pod);
       return;
     }
-    if (protected_.empty() || remaining_searches_ == 0) continue;
+    if (protected_pods_.empty() || remaining_searches_ == 0) continue;
     TentativeNode fresh_tentative(node_, incoming_, context_.namespace_usage);
-    const auto size = fresh_tentative.size_if_it_fits(kept);
+    const auto size = fresh_tentative.size_if_it_fits(protected_pod);
     if (!size) continue;
     --remaining_searches_;
-    kept.size = *size;
-    protected_.push_back(kept);
-    if (fresh_tentative.place_all(protected_, gpus_to_distinguish()))
+    protected_pod.size = *size;
+    protected_pods_.push_back(protected_pod);
+    if (fresh_tentative.place_all(protected_pods_, gpus_to_distinguish()))
       return tentative.replace_with(std::move(fresh_tentative));
-    protected_.pop_back();
+    protected_pods_.pop_back();
   }
 }
 
@@ -238,13 +244,15 @@ bool NominationGuard::admits(model::PlacementView placement) {
   TentativeNode tentative(node_, incoming_, context_.namespace_usage);
   tentative.place(incoming_, placement);
   // Usually all protected pods fit at their tightest placements.
-  if (tentative.place_all(protected_, distinct_gpus_, 0)) return true;
+  if (tentative.place_all(protected_pods_, distinct_gpus_, 0)) return true;
   // First checks a necessary condition, because it is cheap: each protected pod must fit if the
   // other protected pods are ignored.
-  const bool each = std::ranges::all_of(protected_, [&](const ProtectedPod& kept) {
-    return tentative.size_if_it_fits(kept).has_value();
-  });
-  return each && protected_.size() > 1 && tentative.place_all(protected_, distinct_gpus_);
+  const bool all_fit_alone =
+      std::ranges::all_of(protected_pods_, [&](const ProtectedPod& protected_pod) {
+        return tentative.size_if_it_fits(protected_pod).has_value();
+      });
+  return all_fit_alone && protected_pods_.size() > 1 &&
+         tentative.place_all(protected_pods_, distinct_gpus_);
 }
 
 }  // namespace snug::plan

@@ -13,30 +13,33 @@ namespace snug::plan {
 
 BestOption best_option(const model::NodeState& node, const IncomingPod& incoming,
                        const model::Demand& demand, const model::PlacementList& options) {
-  std::size_t best = 0;
+  std::size_t highest_option = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < options.size(); ++i) {
     const score::Profile& profile = incoming.profiles.profile_for(node, options[i]);
     const std::int64_t value =
         score::score(profile, {node, incoming.request, options[i], incoming.host, demand});
     if (value <= most) continue;
-    best = i;
+    highest_option = i;
     most = value;
   }
-  return {best, incoming.profiles.profile_for(node, options[best]).score_class_of(most, demand)};
+  return {
+      highest_option,
+      incoming.profiles.profile_for(node, options[highest_option]).score_class_of(most, demand)};
 }
 
 namespace {
 
 template <typename Keep>
 void filter_options(model::PlacementList& options, const Keep& keep) {
-  model::PlacementList kept;
+  model::PlacementList remaining_options;
   for (std::size_t i = 0; i < options.size(); ++i) {
     if (!keep(options[i])) continue;
-    for (const model::DeviceAllocation& allocation : options[i].allocations) kept.add(allocation);
-    kept.close();
+    for (const model::DeviceAllocation& allocation : options[i].allocations)
+      remaining_options.add(allocation);
+    remaining_options.close();
   }
-  options = std::move(kept);
+  options = std::move(remaining_options);
 }
 
 /// Whether the allocation may use its mode on its GPU. A share on an empty GPU must have the GPU's
@@ -46,36 +49,39 @@ bool opens_in_default_mode(const model::NodeState& node, const model::GpuRequest
                            model::PlacementView placement,
                            const model::DeviceAllocation& allocation) {
   const model::GpuState& gpu = node.gpus[allocation.gpu];
-  const bool shared =
+  const bool takes_share =
       allocation.mode != model::GpuMode::kWhole && allocation.mode != model::GpuMode::kMig;
-  if (!gpu.empty() || !shared || allocation.mode == gpu.sharing_mode) return true;
-  return std::ranges::any_of(placement.allocations, [&](const model::DeviceAllocation& other) {
-    return other.gpu == allocation.gpu &&
-           request.containers[other.container].isolation != model::Isolation::kAny;
-  });
+  if (!gpu.empty() || !takes_share || allocation.mode == gpu.sharing_mode) return true;
+  return std::ranges::any_of(
+      placement.allocations, [&](const model::DeviceAllocation& other_allocation) {
+        return other_allocation.gpu == allocation.gpu &&
+               request.containers[other_allocation.container].isolation != model::Isolation::kAny;
+      });
 }
 
 }  // namespace
 
 FoundPlacements PlacementFinder::find() {
-  model::NodeStatePtr later = with_intents();
-  if (later == nullptr) return {.reason = fit_on_state(node_), .with_intents = nullptr};
-  model::ReasonCode beside = fit_on_state(*later);
-  if (beside == model::ReasonCode::kNone && options_.empty()) {
+  model::NodeStatePtr state_with_intents = with_intents();
+  if (state_with_intents == nullptr)
+    return {.reason = fit_on_state(node_), .with_intents = nullptr};
+  model::ReasonCode reason_beside = fit_on_state(*state_with_intents);
+  if (reason_beside == model::ReasonCode::kNone && options_.empty()) {
     // fit() offers only the first of several identical GPUs, and an intent may already determine
     // the mode of that GPU. So treat the GPUs with intents as different and call fit() again.
     GpuMarks marks;
-    for (std::size_t i = node_.holdings.size(); i < later->holdings.size(); ++i) {
-      mark_gpus(node_, *later->holdings[i], marks);
+    for (std::size_t i = node_.holdings.size(); i < state_with_intents->holdings.size(); ++i) {
+      mark_gpus(node_, *state_with_intents->holdings[i], marks);
     }
-    const model::NodeStatePtr distinct_state = with_distinct_gpus(*later, marks);
-    beside = fit_on_state(*distinct_state);
+    const model::NodeStatePtr distinct_state = with_distinct_gpus(*state_with_intents, marks);
+    reason_beside = fit_on_state(*distinct_state);
   }
-  if (beside == model::ReasonCode::kNone && !options_.empty())
-    return {.with_intents = std::move(later)};
-  const model::ReasonCode without = fit_on_state(node_);
-  return {.reason = without == model::ReasonCode::kNone ? model::ReasonCode::kPromised : without,
-          .with_intents = std::move(later)};
+  if (reason_beside == model::ReasonCode::kNone && !options_.empty())
+    return {.with_intents = std::move(state_with_intents)};
+  const model::ReasonCode reason_without = fit_on_state(node_);
+  return {.reason = reason_without == model::ReasonCode::kNone ? model::ReasonCode::kPromised
+                                                               : reason_without,
+          .with_intents = std::move(state_with_intents)};
 }
 
 /// Returns the node with the intents of other pods as holdings, or null if no intent counts. If the
@@ -83,15 +89,15 @@ FoundPlacements PlacementFinder::find() {
 /// refuses those pods.
 model::NodeStatePtr PlacementFinder::with_intents() const {
   if (context_.intents == nullptr) return nullptr;
-  const model::PodRank& own = query_.incoming.rank;
+  const model::PodRank& own_rank = query_.incoming.rank;
   const bool nominated =
       context_.nominations != nullptr &&
       std::ranges::any_of(*context_.nominations, [&](const model::NominationPtr& nomination) {
-        return nomination->rank.uid == own.uid;
+        return nomination->rank.uid == own_rank.uid;
       });
   std::vector<model::HoldingPtr> holdings = node_.holdings;
   for (const model::HoldingPtr& intent : *context_.intents) {
-    if (intent->uid == own.uid || (nominated && own.outranks(intent->rank))) continue;
+    if (intent->uid == own_rank.uid || (nominated && own_rank.outranks(intent->rank))) continue;
     holdings.push_back(intent);
   }
   if (holdings.size() == node_.holdings.size()) return nullptr;
@@ -150,16 +156,17 @@ void PlacementFinder::keep_default_modes() {
 /// placements are kept.
 void PlacementFinder::keep_admitted(NominationGuard& guard) {
   const std::int64_t before = guard.work();
-  model::PlacementList kept;
+  model::PlacementList admitted_options;
   for (std::size_t i = 0; i < options_.size(); ++i) {
     const std::int64_t work = guard.work();
     if (work - guard_setup_work_ > base::kMaxWorkBesideNominated) break;
-    if (!kept.empty() && work - before > base::kSufficientWorkBesideNominated) break;
+    if (!admitted_options.empty() && work - before > base::kSufficientWorkBesideNominated) break;
     if (!guard.admits(options_[i])) continue;
-    for (const model::DeviceAllocation& allocation : options_[i].allocations) kept.add(allocation);
-    kept.close();
+    for (const model::DeviceAllocation& allocation : options_[i].allocations)
+      admitted_options.add(allocation);
+    admitted_options.close();
   }
-  options_ = std::move(kept);
+  options_ = std::move(admitted_options);
   query_.memo.count_calls(guard.work() - before);
 }
 
@@ -169,11 +176,14 @@ NodeChoice choose_placement_with(fit::FitMemo& memo, const model::NodeState& nod
   const fit::Tenant tenant =
       fit::tenant_of(incoming.name_space, incoming.sharing, context.namespace_usage);
   PlacementFinder finder(node, {incoming, tenant, memo}, context, options);
-  const FoundPlacements found = finder.find();
-  if (found.reason != model::ReasonCode::kNone) return {.reason = found.reason};
-  const model::NodeState& state = found.with_intents == nullptr ? node : *found.with_intents;
-  const BestOption best = best_option(state, incoming, context.demand, options);
-  return {.score_class = best.score_class, .placement = options[best.option].copy()};
+  const FoundPlacements found_placements = finder.find();
+  if (found_placements.reason != model::ReasonCode::kNone)
+    return {.reason = found_placements.reason};
+  const model::NodeState& state =
+      found_placements.with_intents == nullptr ? node : *found_placements.with_intents;
+  const BestOption best_placement = best_option(state, incoming, context.demand, options);
+  return {.score_class = best_placement.score_class,
+          .placement = options[best_placement.option].copy()};
 }
 
 NodeChoice choose_placement(const model::NodeState& node, const IncomingPod& incoming,

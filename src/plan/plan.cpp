@@ -15,7 +15,7 @@ namespace snug::plan {
 namespace {
 
 /// The difference of two scores may need 65 bits.
-__extension__ using Wide = __int128;
+__extension__ using WideScore = __int128;
 
 /// The slice that the allocation names, with its uuid if the slice exists already; nullopt: the
 /// allocation is not a slice.
@@ -25,18 +25,19 @@ std::optional<model::Slice> reserved_slice(const model::GpuInfo& gpu,
   const model::MigProfile& profile = gpu.mig_table->profiles[allocation.slice.profile];
   model::Slice slice{
       .profile = profile.name, .start = allocation.slice.start, .size = profile.size, .uuid = {}};
-  for (const model::Slice& known : gpu.mig_instances) {
-    if (model::find_placement(*gpu.mig_table, known) == allocation.slice) slice = known;
+  for (const model::Slice& existing_slice : gpu.mig_instances) {
+    if (model::find_placement(*gpu.mig_table, existing_slice) == allocation.slice)
+      slice = existing_slice;
   }
   return slice;
 }
 
 /// The devices or kubelet-assigned units that the placement gives to one container.
 std::variant<std::vector<model::ReservedDevice>, model::KubeletUnits> assigned_to(
-    const model::NodeState& node, const model::ContainerRequest& asked, std::size_t container,
-    model::PlacementView placement) {
-  if (const auto* kubelet = std::get_if<model::KubeletRequest>(&asked.device)) {
-    return model::KubeletUnits{kubelet->resource, asked.count};
+    const model::NodeState& node, const model::ContainerRequest& container_request,
+    std::size_t container, model::PlacementView placement) {
+  if (const auto* kubelet = std::get_if<model::KubeletRequest>(&container_request.device)) {
+    return model::KubeletUnits{kubelet->resource, container_request.count};
   }
   std::vector<model::ReservedDevice> devices;
   for (const model::DeviceAllocation& allocation : placement.allocations) {
@@ -66,8 +67,8 @@ class Planner {
                                              std::span<const std::string_view> names) {
     std::vector<std::uint32_t> slots;
     slots.reserve(names.size());
-    for (const std::optional<base::NodeIndex>& found : snapshot.names->find_all(names)) {
-      slots.push_back(found.value_or(base::NodeIndex{kNoSlot}).value);
+    for (const std::optional<base::NodeIndex>& node_index : snapshot.names->find_all(names)) {
+      slots.push_back(node_index.value_or(base::NodeIndex{kNoSlot}).value);
     }
     return slots;
   }
@@ -75,19 +76,19 @@ class Planner {
   /// Decides about the candidates in these slots. `before(a, b)` returns whether the name of the
   /// candidate at position a precedes that of the candidate at position b.
   template <typename Before>
-  Plan run(std::vector<std::uint32_t> slots, const Before& before) {
+  Plan run(std::vector<std::uint32_t> slots, const Before& precedes_by_name) {
     slots_ = std::move(slots);
     plan_.verdicts.resize(slots_.size());
     if (input_.cache != nullptr)
       input_.cache->invalidate_if_demand_changed(input_.snapshot.demand->version);
-    read_cached_verdicts(before);
+    read_cached_verdicts(precedes_by_name);
     for (std::size_t n = 0; n < to_judge_.size(); ++n) {
       prefetch(n);
       if (fit_memo_.steps() > base::kMaxFitStepsPerCall) {
         plan_.verdicts[to_judge_[n]].reason = fit::kNotJudged;
       } else {
         judge(to_judge_[n]);
-        keep_if_best(to_judge_[n], plan_.verdicts[to_judge_[n]], before);
+        keep_if_best(to_judge_[n], plan_.verdicts[to_judge_[n]], precedes_by_name);
       }
     }
     if (plan_.winner) {
@@ -107,8 +108,8 @@ class Planner {
 
   [[nodiscard]] const model::Intents* intents_on(std::size_t candidate) const {
     if (input_.snapshot.intents.empty()) return nullptr;
-    const auto found = input_.snapshot.intents.find(slots_[candidate]);
-    return found == input_.snapshot.intents.end() ? nullptr : &found->second;
+    const auto node_intents = input_.snapshot.intents.find(slots_[candidate]);
+    return node_intents == input_.snapshot.intents.end() ? nullptr : &node_intents->second;
   }
 
   [[nodiscard]] const model::Nominations* nominations_on(std::size_t candidate) const {
@@ -120,7 +121,7 @@ class Planner {
   /// Sets the verdict of each candidate that is not in the snapshot or whose verdict is cached.
   /// Adds all other candidates to to_judge_.
   template <typename Before>
-  void read_cached_verdicts(const Before& before) {
+  void read_cached_verdicts(const Before& precedes_by_name) {
     const model::NodeTable& nodes = input_.snapshot.nodes;
     const VerdictCache* const cache = input_.cache;
     const bool others = !input_.snapshot.intents.empty() || !input_.snapshot.nominations.empty();
@@ -130,15 +131,16 @@ class Planner {
         plan_.verdicts[i].reason = model::ReasonCode::kUnknownNode;
         continue;
       }
-      const bool by_state = !others || (intents_on(i) == nullptr && nominations_on(i) == nullptr);
-      const VerdictCache::Entry* const known =
-          cache != nullptr && by_state ? cache->find(slot, nodes.version(slot)) : nullptr;
-      if (known == nullptr) {
+      const bool state_decides =
+          !others || (intents_on(i) == nullptr && nominations_on(i) == nullptr);
+      const VerdictCache::Entry* const cached_verdict =
+          cache != nullptr && state_decides ? cache->find(slot, nodes.version(slot)) : nullptr;
+      if (cached_verdict == nullptr) {
         to_judge_.push_back(i);
         continue;
       }
-      plan_.verdicts[i] = {known->reason, known->score_class};
-      keep_if_best(i, plan_.verdicts[i], before);
+      plan_.verdicts[i] = {cached_verdict->reason, cached_verdict->score_class};
+      keep_if_best(i, plan_.verdicts[i], precedes_by_name);
     }
   }
 
@@ -174,17 +176,20 @@ class Planner {
                                        .intents = intents_on(candidate),
                                        .demand = *input_.snapshot.demand},
                            options_);
-    const FoundPlacements found = finder.find();
-    verdict.reason = found.reason;
-    if (found.reason == model::ReasonCode::kNone) {
-      const model::NodeState& state = found.with_intents == nullptr ? node : *found.with_intents;
-      const BestOption best = best_option(state, incoming_, *input_.snapshot.demand, options_);
-      verdict.score_class = best.score_class;
-      best_option_ = best.option;
+    const FoundPlacements found_placements = finder.find();
+    verdict.reason = found_placements.reason;
+    if (found_placements.reason == model::ReasonCode::kNone) {
+      const model::NodeState& state =
+          found_placements.with_intents == nullptr ? node : *found_placements.with_intents;
+      const BestOption best_placement =
+          best_option(state, incoming_, *input_.snapshot.demand, options_);
+      verdict.score_class = best_placement.score_class;
+      best_option_ = best_placement.option;
     }
     // A verdict that depends on intents or nominations is not cached, because they change without a
     // new version of the node state.
-    if (input_.cache != nullptr && nominations == nullptr && found.with_intents == nullptr) {
+    if (input_.cache != nullptr && nominations == nullptr &&
+        found_placements.with_intents == nullptr) {
       const std::size_t slot = slots_[candidate];
       input_.cache->put(slot, input_.snapshot.nodes.version(slot), verdict.reason,
                         verdict.score_class);
@@ -192,11 +197,11 @@ class Planner {
   }
 
   template <typename Before>
-  void keep_if_best(std::size_t candidate, const Verdict& verdict, const Before& before) {
+  void keep_if_best(std::size_t candidate, const Verdict& verdict, const Before& precedes_by_name) {
     if (verdict.reason != model::ReasonCode::kNone) return;
     if (plan_.winner) {
       if (verdict.score_class < best_class_) return;
-      if (verdict.score_class == best_class_ && !before(candidate, *plan_.winner)) return;
+      if (verdict.score_class == best_class_ && !precedes_by_name(candidate, *plan_.winner)) return;
     }
     plan_.winner = candidate;
     best_class_ = verdict.score_class;
@@ -232,19 +237,20 @@ Plan plan(const PlanInput& input, std::span<const base::NodeIndex> candidates) {
 std::vector<int> extender_scores(const Plan& plan) {
   std::vector<int> scores(plan.verdicts.size(), 0);
   if (!plan.winner) return scores;
-  const Verdict& best = plan.verdicts[*plan.winner];
-  std::int64_t lowest = best.score_class;
+  const Verdict& best_verdict = plan.verdicts[*plan.winner];
+  std::int64_t lowest = best_verdict.score_class;
   for (const Verdict& verdict : plan.verdicts) {
     if (verdict.reason == model::ReasonCode::kNone) lowest = std::min(lowest, verdict.score_class);
   }
-  const Wide range = Wide{best.score_class} - lowest;
+  const WideScore range = WideScore{best_verdict.score_class} - lowest;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const Verdict& verdict = plan.verdicts[i];
     if (verdict.reason != model::ReasonCode::kNone) continue;
-    if (verdict.score_class == best.score_class) {
+    if (verdict.score_class == best_verdict.score_class) {
       scores[i] = kMaxExtenderPriority;
     } else {
-      const Wide part = kMaxExtenderPriority * (Wide{verdict.score_class} - lowest) / range;
+      const WideScore part =
+          kMaxExtenderPriority * (WideScore{verdict.score_class} - lowest) / range;
       scores[i] = std::min(kMaxExtenderPriority - 1, static_cast<int>(part));
     }
   }
@@ -263,12 +269,13 @@ std::shared_ptr<model::Holding> to_holding(const model::NodeState& node,
   holding->rank = incoming.rank;
   holding->reservation = {.uid = incoming.rank.uid, .node = node.name(), .containers = {}};
   for (std::size_t c = 0; c < incoming.request.containers.size(); ++c) {
-    const model::ContainerRequest& asked = incoming.request.containers[c];
-    holding->container_requests.emplace_back(asked);
-    holding->container_types.push_back(asked.type);
-    holding->reservation.containers.push_back({.name = asked.container,
-                                               .request_text = asked.text,
-                                               .assigned = assigned_to(node, asked, c, placement)});
+    const model::ContainerRequest& container_request = incoming.request.containers[c];
+    holding->container_requests.emplace_back(container_request);
+    holding->container_types.push_back(container_request.type);
+    holding->reservation.containers.push_back(
+        {.name = container_request.container,
+         .request_text = container_request.text,
+         .assigned = assigned_to(node, container_request, c, placement)});
   }
   return holding;
 }

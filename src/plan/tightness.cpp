@@ -15,16 +15,16 @@ struct Slack {
 };
 
 Slack slack_of(const model::NodeState& node, model::PlacementView placement) {
-  Slack loose{.free_milli_sum = -placement_size(placement)};
-  std::vector<std::uint16_t> seen;
+  Slack slack{.free_milli_sum = -placement_size(placement)};
+  std::vector<std::uint16_t> seen_gpus;
   for (const model::DeviceAllocation& allocation : placement.allocations) {
-    if (std::ranges::find(seen, allocation.gpu) != seen.end()) continue;
-    seen.push_back(allocation.gpu);
+    if (std::ranges::find(seen_gpus, allocation.gpu) != seen_gpus.end()) continue;
+    seen_gpus.push_back(allocation.gpu);
     const model::GpuState& gpu = node.gpus[allocation.gpu];
-    loose.free_milli_sum += gpu.free_milli_sum;
-    if (gpu.empty()) ++loose.opened_gpus;
+    slack.free_milli_sum += gpu.free_milli_sum;
+    if (gpu.empty()) ++slack.opened_gpus;
   }
-  return loose;
+  return slack;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::vector<std::size_t> by_tightness(const model::NodeState& node,
   std::ranges::sort(keyed);
   std::vector<std::size_t> order;
   order.reserve(keyed.size());
-  for (const auto& [loose, i] : keyed) order.push_back(i);
+  for (const auto& [slack, i] : keyed) order.push_back(i);
   return order;
 }
 

@@ -8,29 +8,29 @@
 namespace snug::plan {
 
 std::unique_ptr<VerdictCache> VerdictCaches::take(std::string_view key) {
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return std::make_unique<VerdictCache>();
-  auto memo = std::move(found->second->memo);
-  drop(found->second);
-  return memo;
+  const auto cache_by_key = by_key_.find(key);
+  if (cache_by_key == by_key_.end()) return std::make_unique<VerdictCache>();
+  auto cache = std::move(cache_by_key->second->cache);
+  drop(cache_by_key->second);
+  return cache;
 }
 
-void VerdictCaches::put_back(std::string key, std::unique_ptr<VerdictCache> memo) {
-  if (const auto found = by_key_.find(key); found != by_key_.end()) drop(found->second);
-  const std::size_t verdicts = memo->size();
-  rows_.push_front({std::move(key), std::move(memo), verdicts});
-  by_key_.emplace(rows_.front().key, rows_.begin());
+void VerdictCaches::put_back(std::string key, std::unique_ptr<VerdictCache> cache) {
+  if (const auto same_key = by_key_.find(key); same_key != by_key_.end()) drop(same_key->second);
+  const std::size_t verdicts = cache->size();
+  cache_rows_.push_front({std::move(key), std::move(cache), verdicts});
+  by_key_.emplace(cache_rows_.front().key, cache_rows_.begin());
   verdicts_ += verdicts;
-  while (rows_.size() > 1 &&
-         (rows_.size() > base::kMaxVerdictCaches || verdicts_ > base::kMaxCachedVerdicts)) {
-    drop(std::prev(rows_.end()));
+  while (cache_rows_.size() > 1 &&
+         (cache_rows_.size() > base::kMaxVerdictCaches || verdicts_ > base::kMaxCachedVerdicts)) {
+    drop(std::prev(cache_rows_.end()));
   }
 }
 
-void VerdictCaches::drop(Rows::iterator row) {
-  verdicts_ -= row->verdicts;
-  by_key_.erase(row->key);
-  rows_.erase(row);
+void VerdictCaches::drop(CacheRows::iterator cache_row) {
+  verdicts_ -= cache_row->verdicts;
+  by_key_.erase(cache_row->key);
+  cache_rows_.erase(cache_row);
 }
 
 }  // namespace snug::plan

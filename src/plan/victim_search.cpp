@@ -46,89 +46,93 @@ bool is_cheaper(const EvictionCost& a, const EvictionCost& b) {
 
 class VictimSearch {
  public:
-  explicit VictimSearch(VictimSearchInput input) : in_(std::move(input)) {}
+  explicit VictimSearch(VictimSearchInput input) : preemption_(std::move(input)) {}
 
   PodSet run() {
     drop_cpu_only_pods();
     take_indispensable();
-    if (in_.after.fits(in_.evicted)) return in_.evicted;
+    if (preemption_.after.fits(preemption_.evicted)) return preemption_.evicted;
     for (const Pods& order : orders()) keep_if_better(reprieved(order));
     try_each_gpu();
-    if (in_.pool.size() <= kMaxPodsForExactSearch) {
-      PodSet open = with(in_.evicted, in_.pool);
-      PodSet chosen = in_.evicted;
-      branch(0, chosen, open);
+    if (preemption_.pool.size() <= kMaxPodsForExactSearch) {
+      PodSet possible_victims = with(preemption_.evicted, preemption_.pool);
+      PodSet chosen_victims = preemption_.evicted;
+      branch(0, chosen_victims, possible_victims);
     }
     // best_ is empty only if the node has no pods.
-    return best_.empty() ? with(in_.evicted, in_.pool) : std::move(best_);
+    return best_.empty() ? with(preemption_.evicted, preemption_.pool) : std::move(best_);
   }
 
  private:
-  [[nodiscard]] const model::Holding& pod(std::size_t position) const {
-    return *in_.node.holdings[position];
+  [[nodiscard]] const model::Holding& holding_of(std::size_t pod) const {
+    return *preemption_.node.holdings[pod];
   }
 
-  static PodSet with(PodSet set, const Pods& pods) {
-    for (const std::size_t position : pods) set[position] = true;
-    return set;
+  static PodSet with(PodSet victims, const Pods& pods) {
+    for (const std::size_t pod : pods) victims[pod] = true;
+    return victims;
   }
 
   /// Removes CPU-only pods from the pool if CPU, memory and pod slots suffice without their
   /// eviction.
   void drop_cpu_only_pods() {
-    if (!in_.after.host_fits(in_.evicted)) return;
-    std::erase_if(in_.pool, [&](std::size_t position) { return !in_.after.has_gpus(position); });
+    if (!preemption_.after.host_fits(preemption_.evicted)) return;
+    std::erase_if(preemption_.pool,
+                  [&](std::size_t pod) { return !preemption_.after.has_gpus(pod); });
   }
 
-  /// Moves the pods that must be evicted in any case from in_.pool to in_.evicted.
+  /// Moves the pods that must be evicted in any case from preemption_.pool to preemption_.evicted.
   void take_indispensable() {
-    std::ranges::sort(in_.pool,
-                      [&](std::size_t a, std::size_t b) { return more_important(pod(a), pod(b)); });
-    PodSet all = with(in_.evicted, in_.pool);
-    Pods others;
-    for (const std::size_t position : in_.pool) {
-      all[position] = false;
-      if (in_.after.fits(all)) {
-        others.push_back(position);
+    std::ranges::sort(preemption_.pool, [&](std::size_t a, std::size_t b) {
+      return more_important(holding_of(a), holding_of(b));
+    });
+    PodSet all = with(preemption_.evicted, preemption_.pool);
+    Pods dispensable_pods;
+    for (const std::size_t pod : preemption_.pool) {
+      all[pod] = false;
+      if (preemption_.after.fits(all)) {
+        dispensable_pods.push_back(pod);
       } else {
-        in_.evicted[position] = true;
+        preemption_.evicted[pod] = true;
       }
-      all[position] = true;
+      all[pod] = true;
     }
-    in_.pool = std::move(others);
+    preemption_.pool = std::move(dispensable_pods);
   }
 
   /// The victims that remain if reprieve() is applied to the whole pool in this order.
   PodSet reprieved(const Pods& order) {
-    PodSet gone = with(in_.evicted, in_.pool);
-    reprieve(in_.after, order, gone);
-    return gone;
+    PodSet victims = with(preemption_.evicted, preemption_.pool);
+    reprieve(preemption_.after, order, victims);
+    return victims;
   }
 
   /// The pool in ascending order of the key; among equal keys, the most important pod first.
   template <typename Key>
   [[nodiscard]] Pods sorted_by(Key key) const {
     std::vector<std::pair<std::int64_t, std::size_t>> keyed;
-    keyed.reserve(in_.pool.size());
-    for (std::size_t i = 0; i < in_.pool.size(); ++i) keyed.emplace_back(key(in_.pool[i]), i);
+    keyed.reserve(preemption_.pool.size());
+    for (std::size_t i = 0; i < preemption_.pool.size(); ++i)
+      keyed.emplace_back(key(preemption_.pool[i]), i);
     std::ranges::sort(keyed);
     Pods order;
     order.reserve(keyed.size());
-    for (const auto& [value, i] : keyed) order.push_back(in_.pool[i]);
+    for (const auto& [value, i] : keyed) order.push_back(preemption_.pool[i]);
     return order;
   }
 
   /// For each pod of the pool, by its position in NodeState::holdings: the number of pods of the
   /// pool on the least crowded GPU that the pod holds.
   [[nodiscard]] std::vector<std::size_t> fewest_pods_on_gpu() const {
-    std::vector<std::size_t> on_gpu(in_.node.gpus.size(), 0);
-    for (const std::size_t position : in_.pool) {
-      for (const std::size_t gpu : gpus_of(position)) ++on_gpu[gpu];
+    std::vector<std::size_t> on_gpu(preemption_.node.gpus.size(), 0);
+    for (const std::size_t pod : preemption_.pool) {
+      for (const std::size_t gpu : gpus_of(pod)) ++on_gpu[gpu];
     }
-    std::vector<std::size_t> fewest(in_.node.holdings.size(), on_gpu.size() + in_.pool.size());
-    for (const std::size_t position : in_.pool) {
-      for (const std::size_t gpu : gpus_of(position)) {
-        fewest[position] = std::min(fewest[position], on_gpu[gpu]);
+    std::vector<std::size_t> fewest(preemption_.node.holdings.size(),
+                                    on_gpu.size() + preemption_.pool.size());
+    for (const std::size_t pod : preemption_.pool) {
+      for (const std::size_t gpu : gpus_of(pod)) {
+        fewest[pod] = std::min(fewest[pod], on_gpu[gpu]);
       }
     }
     return fewest;
@@ -140,25 +144,25 @@ class VictimSearch {
   /// by the pods on the most crowded GPUs.
   [[nodiscard]] std::vector<Pods> orders() const {
     const std::vector<std::size_t> fewest = fewest_pods_on_gpu();
-    const model::NodeInventory* inventory = in_.node.inventory.get();
-    std::vector<Pods> all{in_.pool};
-    all.push_back(
-        sorted_by([&](std::size_t i) { return fit::held_compute(pod(i), inventory).value; }));
-    all.push_back(sorted_by([&](std::size_t i) { return pod(i).host.cpu_milli; }));
-    all.push_back(sorted_by([&](std::size_t i) { return pod(i).host.memory_bytes; }));
+    const model::NodeInventory* inventory = preemption_.node.inventory.get();
+    std::vector<Pods> all{preemption_.pool};
+    all.push_back(sorted_by(
+        [&](std::size_t i) { return fit::held_compute(holding_of(i), inventory).value; }));
+    all.push_back(sorted_by([&](std::size_t i) { return holding_of(i).host.cpu_milli; }));
+    all.push_back(sorted_by([&](std::size_t i) { return holding_of(i).host.memory_bytes; }));
     all.push_back(sorted_by([&](std::size_t i) {
-      return -static_cast<std::int64_t>(in_.after.has_gpus(i) ? fewest[i] : fewest.size());
+      return -static_cast<std::int64_t>(preemption_.after.has_gpus(i) ? fewest[i] : fewest.size());
     }));
     return all;
   }
 
-  [[nodiscard]] Pods gpus_of(std::size_t position) const {
+  [[nodiscard]] Pods gpus_of(std::size_t pod) const {
     Pods gpus;
-    for (const model::ReservedContainer& container : pod(position).reservation.containers) {
+    for (const model::ReservedContainer& container : holding_of(pod).reservation.containers) {
       const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
       if (devices == nullptr) continue;
       for (const model::ReservedDevice& device : *devices) {
-        const std::optional<std::size_t> gpu = in_.node.find_gpu(device);
+        const std::optional<std::size_t> gpu = preemption_.node.find_gpu(device);
         if (gpu && std::ranges::find(gpus, *gpu) == gpus.end()) gpus.push_back(*gpu);
       }
     }
@@ -170,89 +174,93 @@ class VictimSearch {
   /// GPU that are unnecessary as victims.
   void try_each_gpu() {
     std::map<std::size_t, PodSet> holders;
-    for (const std::size_t position : in_.pool) {
-      for (const std::size_t gpu : gpus_of(position)) {
-        holders.try_emplace(gpu, in_.node.holdings.size()).first->second[position] = true;
+    for (const std::size_t pod : preemption_.pool) {
+      for (const std::size_t gpu : gpus_of(pod)) {
+        holders.try_emplace(gpu, preemption_.node.holdings.size()).first->second[pod] = true;
       }
     }
-    const model::NodeInventory* inventory = in_.node.inventory.get();
+    const model::NodeInventory* inventory = preemption_.node.inventory.get();
     const Pods by_size =
-        sorted_by([&](std::size_t i) { return fit::held_compute(pod(i), inventory).value; });
-    for (const auto& [gpu, on_it] : holders) {
-      for (const Pods& order : {in_.pool, by_size}) try_gpu(on_it, order);
+        sorted_by([&](std::size_t i) { return fit::held_compute(holding_of(i), inventory).value; });
+    for (const auto& [gpu, gpu_holders] : holders) {
+      for (const Pods& order : {preemption_.pool, by_size}) try_gpu(gpu_holders, order);
     }
   }
 
-  void try_gpu(const PodSet& on_it, const Pods& order) {
+  void try_gpu(const PodSet& gpu_holders, const Pods& order) {
     Pods here;
     Pods elsewhere;
-    for (const std::size_t position : order) {
-      (on_it[position] ? here : elsewhere).push_back(position);
+    for (const std::size_t pod : order) {
+      (gpu_holders[pod] ? here : elsewhere).push_back(pod);
     }
-    if (!in_.after.gpus_fit(with(in_.evicted, here))) return;
-    PodSet gone = with(in_.evicted, in_.pool);
-    for (const std::size_t position : elsewhere) {
-      gone[position] = false;
-      if (!in_.after.host_fits(gone)) gone[position] = true;
+    if (!preemption_.after.gpus_fit(with(preemption_.evicted, here))) return;
+    PodSet victims = with(preemption_.evicted, preemption_.pool);
+    for (const std::size_t pod : elsewhere) {
+      victims[pod] = false;
+      if (!preemption_.after.host_fits(victims)) victims[pod] = true;
     }
-    reprieve(in_.after, here, gone);
-    if (in_.after.fits(gone)) keep_if_better(std::move(gone));
+    reprieve(preemption_.after, here, victims);
+    if (preemption_.after.fits(victims)) keep_if_better(std::move(victims));
   }
 
-  [[nodiscard]] EvictionCost cost_of(const PodSet& gone) const {
+  [[nodiscard]] EvictionCost cost_of(const PodSet& victims) const {
     EvictionCost cost;
-    for (const std::size_t position : in_.pool) {
-      if (!gone[position]) continue;
-      const model::PodRank& rank = pod(position).rank;
+    for (const std::size_t pod : preemption_.pool) {
+      if (!victims[pod]) continue;
+      const model::PodRank& rank = holding_of(pod).rank;
       ++cost.pods;
-      cost.not_preferred += in_.preferred[position] ? 0 : 1;
+      cost.not_preferred += preemption_.preferred[pod] ? 0 : 1;
       cost.priorities += rank.priority;
       cost.created.push_back(rank.created);
-      cost.uids.push_back(pod(position).uid);
+      cost.uids.push_back(holding_of(pod).uid);
     }
     std::ranges::sort(cost.created, is_older);
     std::ranges::sort(cost.uids);
     return cost;
   }
 
-  void keep_if_better(PodSet gone) {
-    EvictionCost cost = cost_of(gone);
+  void keep_if_better(PodSet victims) {
+    EvictionCost cost = cost_of(victims);
     if (!best_.empty() && !is_cheaper(cost, best_cost_)) return;
-    best_ = std::move(gone);
+    best_ = std::move(victims);
     best_cost_ = std::move(cost);
   }
 
   /// Branch and bound over the pods of the pool. The pods before position `next` of the pool are
-  /// decided. `chosen` contains the pods that are evicted. `open` contains these and the undecided
-  /// pods; the eviction of `open` suffices. A branch ends if it would evict more pods than the best
-  /// result, or if the eviction of `open` no longer suffices.
-  void branch(std::size_t next, PodSet& chosen, PodSet& open, std::size_t count = 0) {
+  /// decided. `chosen_victims` contains the pods that are evicted. `possible_victims` contains
+  /// these and the undecided pods; the eviction of `possible_victims` suffices. A branch ends if it
+  /// would evict more pods than the best result, or if the eviction of `possible_victims` no longer
+  /// suffices.
+  void branch(std::size_t next, PodSet& chosen_victims, PodSet& possible_victims,
+              std::size_t count = 0) {
     if (remaining_steps_-- <= 0) return;
-    if (in_.after.fits(chosen)) return keep_if_better(chosen);
-    if (next == in_.pool.size() || count + 1 > best_cost_.pods) return;
-    const std::size_t position = in_.pool[next];
-    open[position] = false;
-    if (in_.after.fits(open)) branch(next + 1, chosen, open, count);
-    open[position] = true;
-    chosen[position] = true;
-    branch(next + 1, chosen, open, count + 1);
-    chosen[position] = false;
+    if (preemption_.after.fits(chosen_victims)) return keep_if_better(chosen_victims);
+    if (next == preemption_.pool.size() || count + 1 > best_cost_.pods) return;
+    const std::size_t pod = preemption_.pool[next];
+    possible_victims[pod] = false;
+    if (preemption_.after.fits(possible_victims))
+      branch(next + 1, chosen_victims, possible_victims, count);
+    possible_victims[pod] = true;
+    chosen_victims[pod] = true;
+    branch(next + 1, chosen_victims, possible_victims, count + 1);
+    chosen_victims[pod] = false;
   }
 
-  VictimSearchInput in_;
+  VictimSearchInput preemption_;
   PodSet best_;  // the best result so far; empty: none
   EvictionCost best_cost_;
-  int remaining_steps_ = in_.after.has_nominations() ? kMaxStepsBesideNominated : kMaxSteps;
+  int remaining_steps_ = preemption_.after.has_nominations() ? kMaxStepsBesideNominated : kMaxSteps;
 };
 
 }  // namespace
 
 PodSet search_victims(VictimSearchInput input) { return VictimSearch(std::move(input)).run(); }
 
-void reprieve(EvictionCheck& after, const std::vector<std::size_t>& pods, PodSet& gone) {
-  for (const std::size_t position : pods) {
-    gone[position] = false;
-    if (!after.fits(gone)) gone[position] = true;
+void reprieve(EvictionCheck& eviction_check, const std::vector<std::size_t>& pods,
+              PodSet& victims) {
+  for (const std::size_t pod : pods) {
+    victims[pod] = false;
+    if (!eviction_check.fits(victims)) victims[pod] = true;
   }
 }
 

@@ -28,8 +28,8 @@ struct VictimSearchInput {
 /// priorities; younger pods; lower uids.
 [[nodiscard]] PodSet search_victims(VictimSearchInput input);
 
-/// Removes from `gone`, in the order of `pods`, each pod that is unnecessary as a victim: the
+/// Removes from `victims`, in the order of `pods`, each pod that is unnecessary as a victim: the
 /// preemptor also fits without its eviction.
-void reprieve(EvictionCheck& after, const std::vector<std::size_t>& pods, PodSet& gone);
+void reprieve(EvictionCheck& eviction_check, const std::vector<std::size_t>& pods, PodSet& victims);
 
 }  // namespace snug::plan

@@ -38,9 +38,9 @@ std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
   // the devices of such a pod.
   const auto further =
       request.is_kubelet_assigned() ? 0 : static_cast<std::int64_t>(request.containers.size()) - 1;
-  const auto needed = kBytesWritten + kBytesPerFurtherContainer * further +
-                      kBytesPerDevice * std::min(devices, kMaxDevices);
-  if (static_cast<std::int64_t>(pod.annotation_bytes) + needed <= kMaxAnnotationBytes) {
+  const auto reservation_bytes = kBytesWritten + kBytesPerFurtherContainer * further +
+                                 kBytesPerDevice * std::min(devices, kMaxDevices);
+  if (static_cast<std::int64_t>(pod.annotation_bytes) + reservation_bytes <= kMaxAnnotationBytes) {
     return request;
   }
   return malformed(
@@ -75,31 +75,32 @@ struct KubeletCount {
 /// These are the units of its app containers and sidecars. App containers reuse the devices of
 /// plain init containers. Only if a plain init container and the sidecars started before it
 /// together request more, the largest excess is added.
-std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& asked) {
-  std::vector<KubeletCount> held;
+std::vector<KubeletCount> held_units(const std::vector<KubeletCount>& container_counts) {
+  std::vector<KubeletCount> held_counts;
   std::int64_t running = 0;
-  for (const KubeletCount& row : asked) {
-    if (row.container->type == model::ContainerType::kInit) continue;
-    held.push_back(row);
-    running += row.count;
+  for (const KubeletCount& kubelet_count : container_counts) {
+    if (kubelet_count.container->type == model::ContainerType::kInit) continue;
+    held_counts.push_back(kubelet_count);
+    running += kubelet_count.count;
   }
   KubeletCount largest{nullptr, 0};
   std::int64_t sidecars = 0;
-  for (const KubeletCount& row : asked) {
-    if (row.container->type == model::ContainerType::kSidecar) sidecars += row.count;
-    const std::int64_t excess = row.count + sidecars - running;
-    if (row.container->type == model::ContainerType::kInit && excess > largest.count) {
-      largest = {row.container, excess};
+  for (const KubeletCount& kubelet_count : container_counts) {
+    if (kubelet_count.container->type == model::ContainerType::kSidecar)
+      sidecars += kubelet_count.count;
+    const std::int64_t excess = kubelet_count.count + sidecars - running;
+    if (kubelet_count.container->type == model::ContainerType::kInit && excess > largest.count) {
+      largest = {kubelet_count.container, excess};
     }
   }
-  if (largest.container != nullptr) held.push_back(largest);
-  return held;
+  if (largest.container != nullptr) held_counts.push_back(largest);
+  return held_counts;
 }
 
 /// Parses the resources nvidia.com/* in the containers' limits. The request is empty if there are
 /// none.
 std::expected<model::GpuRequest, model::Refusal> parse_resources(const model::PodFacts& pod) {
-  std::map<std::string_view, std::vector<KubeletCount>> asked;
+  std::map<std::string_view, std::vector<KubeletCount>> counts_by_resource;
   for (const model::ContainerFacts& container : pod.containers) {
     for (const auto& [resource, value] : container.gpu_resources) {
       if (!is_kubelet_gpu_resource(resource)) continue;
@@ -109,18 +110,18 @@ std::expected<model::GpuRequest, model::Refusal> parse_resources(const model::Po
             resource, value,
             "a whole number of units, at most " + std::to_string(base::kLargestQuantity));
       }
-      if (*count > 0) asked[resource].push_back({&container, *count});
+      if (*count > 0) counts_by_resource[resource].push_back({&container, *count});
     }
   }
   model::GpuRequest request;
-  for (const auto& [resource, rows] : asked) {
-    for (const KubeletCount& row : held_units(rows)) {
+  for (const auto& [resource, rows] : counts_by_resource) {
+    for (const KubeletCount& held_count : held_units(rows)) {
       request.containers.push_back(
-          {.container = row.container->name,
-           .type = row.container->type,
+          {.container = held_count.container->name,
+           .type = held_count.container->type,
            .device = model::KubeletRequest{std::string(resource)},
-           .count = row.count,
-           .text = std::string(resource) + "=" + std::to_string(row.count)});
+           .count = held_count.count,
+           .text = std::string(resource) + "=" + std::to_string(held_count.count)});
     }
   }
   if (request.containers.size() > kMaxKubeletRequests) {

@@ -21,8 +21,8 @@ constexpr std::int64_t kMaxMebiBytes = std::int64_t{1} << 43;
 
 struct Suffix {
   std::string_view text;
-  int ten;  // exponent of ten
-  int two;  // exponent of two
+  int exponent10;  // exponent of ten
+  int exponent2;   // exponent of two
 };
 constexpr auto kSuffixes = std::to_array<Suffix>({{"Ki", 0, 10},
                                                   {"Mi", 0, 20},
@@ -42,116 +42,119 @@ constexpr auto kSmallSuffixes = std::to_array<Suffix>({{"m", -3, 0}, {"u", -6, 0
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-struct Number {
+struct DecimalNumber {
   std::uint64_t mantissa = 0;
-  int ten = 0;     // the number is mantissa × 10^ten
-  int digits = 0;  // without leading zeros; if above kMaxDigits, the mantissa is rounded up
+  int exponent10 = 0;  // the number is mantissa × 10^exponent10
+  int digits = 0;      // without leading zeros; if above kMaxDigits, the mantissa is rounded up
   bool has_point = false;
 };
 
 /// Removes digits and at most one decimal point from the front of `text`, and returns them as a
 /// number.
-std::optional<Number> take_number(std::string_view& text) {
-  Number number;
+std::optional<DecimalNumber> take_number(std::string_view& text) {
+  DecimalNumber decimal;
   bool has_digits = false;
-  bool rest = false;  // whether a digit other than 0 was dropped
+  bool dropped_nonzero = false;  // whether a digit other than 0 was dropped
   while (!text.empty() && (is_digit(text.front()) || text.front() == '.')) {
     const char c = text.front();
     text.remove_prefix(1);
     if (c == '.') {
-      if (number.has_point) return std::nullopt;
-      number.has_point = true;
+      if (decimal.has_point) return std::nullopt;
+      decimal.has_point = true;
       continue;
     }
     has_digits = true;
-    if (number.mantissa != 0 || c != '0') ++number.digits;
-    if (number.digits > kMaxDigits) {
-      rest = rest || c != '0';
-      if (!number.has_point) ++number.ten;
+    if (decimal.mantissa != 0 || c != '0') ++decimal.digits;
+    if (decimal.digits > kMaxDigits) {
+      dropped_nonzero = dropped_nonzero || c != '0';
+      if (!decimal.has_point) ++decimal.exponent10;
       continue;
     }
-    number.mantissa = number.mantissa * 10 + static_cast<std::uint64_t>(c - '0');
-    if (number.has_point) --number.ten;
+    decimal.mantissa = decimal.mantissa * 10 + static_cast<std::uint64_t>(c - '0');
+    if (decimal.has_point) --decimal.exponent10;
   }
   if (!has_digits) return std::nullopt;
-  if (rest) ++number.mantissa;
-  return number;
+  if (dropped_nonzero) ++decimal.mantissa;
+  return decimal;
 }
 
 /// The exponents of ten and of two that a suffix stands for. Nullopt if the suffix is unknown.
-std::optional<std::pair<int, int>> read_suffix(std::string_view tail) {
+std::optional<std::pair<int, int>> read_suffix(std::string_view quantity_tail) {
   for (const Suffix& suffix : kSuffixes) {
-    if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
+    if (quantity_tail == suffix.text) return std::pair{suffix.exponent10, suffix.exponent2};
   }
   return std::nullopt;
 }
 
-std::optional<std::pair<int, int>> read_exponent(std::string_view tail) {
-  if (tail.size() < 2 || (tail.front() != 'e' && tail.front() != 'E')) return std::nullopt;
-  tail.remove_prefix(1);
-  const bool negative = tail.front() == '-';
-  if (negative || tail.front() == '+') tail.remove_prefix(1);
-  if (tail.empty() || tail.size() > 3) return std::nullopt;
+std::optional<std::pair<int, int>> read_exponent(std::string_view quantity_tail) {
+  if (quantity_tail.size() < 2 || (quantity_tail.front() != 'e' && quantity_tail.front() != 'E'))
+    return std::nullopt;
+  quantity_tail.remove_prefix(1);
+  const bool negative = quantity_tail.front() == '-';
+  if (negative || quantity_tail.front() == '+') quantity_tail.remove_prefix(1);
+  if (quantity_tail.empty() || quantity_tail.size() > 3) return std::nullopt;
   int exponent = 0;
-  for (const char c : tail) {
+  for (const char c : quantity_tail) {
     if (!is_digit(c)) return std::nullopt;
     exponent = exponent * 10 + (c - '0');
   }
   return std::pair{negative ? -exponent : exponent, 0};
 }
 
-struct Whole {
+struct RoundedUp {
   Wide value = 0;
   bool below_one = false;  // whether the number was below 1 before it was rounded up
 };
 
-/// Computes ceil(mantissa × 10^ten × 2^two). If this exceeds 2^64, the result is an arbitrary
-/// number above 2^64. The computation does not overflow 128 bits: the mantissa has at most 64 bits,
-/// `two` is at most 60, and a number above 2^64 is not multiplied by 10 again.
-Whole round_up(std::uint64_t mantissa, int ten, int two) {
+/// Computes ceil(mantissa × 10^exponent10 × 2^exponent2). If this exceeds 2^64, the result is an
+/// arbitrary number above 2^64. The computation does not overflow 128 bits: the mantissa has at
+/// most 64 bits, `exponent2` is at most 60, and a number above 2^64 is not multiplied by 10 again.
+RoundedUp round_up(std::uint64_t mantissa, int exponent10, int exponent2) {
   constexpr Wide kBound = Wide{1} << 64;
   if (mantissa == 0) return {0, true};
-  Wide value = Wide{mantissa} << two;
-  for (; ten > 0 && value <= kBound; --ten) value *= 10;
-  if (ten > 0) return {value};
+  Wide scaled = Wide{mantissa} << exponent2;
+  for (; exponent10 > 0 && scaled <= kBound; --exponent10) scaled *= 10;
+  if (exponent10 > 0) return {scaled};
   Wide divisor = 1;
-  for (; ten < 0; ++ten) {
+  for (; exponent10 < 0; ++exponent10) {
     divisor *= 10;
-    if (divisor > value) return {1, true};
+    if (divisor > scaled) return {1, true};
   }
-  return {(value + divisor - 1) / divisor};
+  return {(scaled + divisor - 1) / divisor};
 }
 
-/// Converts mantissa × 10^ten × 2^two bytes to MiB, at most kMaxMebiBytes. Nullopt if it is below 1
-/// byte.
-std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int ten, int two) {
+/// Converts mantissa × 10^exponent10 × 2^exponent2 bytes to MiB, at most kMaxMebiBytes. Nullopt if
+/// it is below 1 byte.
+std::optional<std::int64_t> to_mebibytes(std::uint64_t mantissa, int exponent10, int exponent2) {
   constexpr Wide kBytesPerMebiByte = Wide{1} << 20;
-  const Whole bytes = round_up(mantissa, ten, two);
+  const RoundedUp bytes = round_up(mantissa, exponent10, exponent2);
   if (bytes.below_one) return std::nullopt;
-  const Wide result = (bytes.value + kBytesPerMebiByte - 1) / kBytesPerMebiByte;
-  return static_cast<std::int64_t>(std::min(result, static_cast<Wide>(kMaxMebiBytes)));
+  const Wide mebibytes = (bytes.value + kBytesPerMebiByte - 1) / kBytesPerMebiByte;
+  return static_cast<std::int64_t>(std::min(mebibytes, static_cast<Wide>(kMaxMebiBytes)));
 }
 
 /// The exponents of ten and of two that the suffix or exponent part of a quantity stands for.
 /// Nullopt if it is malformed.
-std::optional<std::pair<int, int>> read_host_tail(std::string_view tail) {
-  if (tail.empty()) return std::pair{0, 0};
+std::optional<std::pair<int, int>> read_host_tail(std::string_view quantity_tail) {
+  if (quantity_tail.empty()) return std::pair{0, 0};
   for (const Suffix& suffix : kSmallSuffixes) {
-    if (tail == suffix.text) return std::pair{suffix.ten, suffix.two};
+    if (quantity_tail == suffix.text) return std::pair{suffix.exponent10, suffix.exponent2};
   }
-  const auto suffix = read_suffix(tail);
-  return suffix ? suffix : read_exponent(tail);
+  const auto suffix = read_suffix(quantity_tail);
+  return suffix ? suffix : read_exponent(quantity_tail);
 }
 
-/// Parses a quantity, multiplies it by 10^more, and rounds up. Nullopt if malformed or negative.
-std::optional<std::int64_t> parse_scaled(std::string_view text, int more) {
+/// Parses a quantity, multiplies it by 10^extra_exponent, and rounds up. Nullopt if malformed or
+/// negative.
+std::optional<std::int64_t> parse_scaled(std::string_view text, int extra_exponent) {
   constexpr Wide kLargest = std::numeric_limits<std::int64_t>::max();
   if (text.starts_with('+')) text.remove_prefix(1);
-  const std::optional<Number> number = take_number(text);
-  if (!number) return std::nullopt;
+  const std::optional<DecimalNumber> decimal = take_number(text);
+  if (!decimal) return std::nullopt;
   const auto tail = read_host_tail(text);
   if (!tail) return std::nullopt;
-  const Whole whole = round_up(number->mantissa, number->ten + tail->first + more, tail->second);
+  const RoundedUp whole =
+      round_up(decimal->mantissa, decimal->exponent10 + tail->first + extra_exponent, tail->second);
   return static_cast<std::int64_t>(std::min(whole.value, kLargest));
 }
 
@@ -185,26 +188,27 @@ std::expected<base::MebiBytes, std::string_view> parse_gpu_memory(std::string_vi
       "digits; a number without a unit is a whole number of MiB (4096)";
   const bool sign = !text.empty() && text.front() == '+';
   if (sign) text.remove_prefix(1);
-  const std::optional<Number> number = take_number(text);
-  if (!number || number->mantissa == 0 || number->digits > kMaxMemoryDigits) {
+  const std::optional<DecimalNumber> decimal = take_number(text);
+  if (!decimal || decimal->mantissa == 0 || decimal->digits > kMaxMemoryDigits) {
     return std::unexpected(kAllowed);
   }
-  int ten = number->ten;
-  int two = 0;
+  int exponent10 = decimal->exponent10;
+  int exponent2 = 0;
   if (!text.empty()) {
     const auto suffix = read_suffix(text);
     if (!suffix) return std::unexpected(kAllowed);
-    ten += suffix->first;
-    two = suffix->second;
+    exponent10 += suffix->first;
+    exponent2 = suffix->second;
   } else {
     // 4096.0 and +4096 are bytes in Kubernetes, but a user probably means MiB here. They are
     // refused, so that no number is read in the wrong unit.
-    if (sign || number->has_point) return std::unexpected(kAllowed);
-    two = 20;
+    if (sign || decimal->has_point) return std::unexpected(kAllowed);
+    exponent2 = 20;
   }
-  const std::optional<std::int64_t> result = to_mebibytes(number->mantissa, ten, two);
-  if (!result) return std::unexpected(kAllowed);
-  return base::MebiBytes{*result};
+  const std::optional<std::int64_t> mebibytes =
+      to_mebibytes(decimal->mantissa, exponent10, exponent2);
+  if (!mebibytes) return std::unexpected(kAllowed);
+  return base::MebiBytes{*mebibytes};
 }
 
 }  // namespace snug::request

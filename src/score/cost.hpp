@@ -25,9 +25,10 @@ inline constexpr std::int64_t kPointsPerMilli = 10;
 /// Returns free - requested, or the smallest number if the difference overflows: requests from
 /// outside may have any 64-bit value.
 [[nodiscard]] inline std::int64_t saturating_subtract(std::int64_t free, std::int64_t requested) {
-  std::int64_t rest = 0;
-  return __builtin_sub_overflow(free, requested, &rest) ? std::numeric_limits<std::int64_t>::min()
-                                                        : rest;
+  std::int64_t remaining = 0;
+  return __builtin_sub_overflow(free, requested, &remaining)
+             ? std::numeric_limits<std::int64_t>::min()
+             : remaining;
 }
 
 }  // namespace snug::score

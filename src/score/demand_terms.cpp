@@ -24,17 +24,18 @@ std::int64_t milli_of(const TermInput& input) {
   for (const model::DeviceAllocation& allocation : input.placement.allocations)
     milli += allocation.milli;
   if (!input.request.is_kubelet_assigned()) return milli;
-  for (const model::ContainerRequest& asked : input.request.containers) {
-    const std::string& resource = std::get<model::KubeletRequest>(asked.device).resource;
-    milli += asked.count * fit::unit_compute(*input.node.inventory, resource).value;
+  for (const model::ContainerRequest& container : input.request.containers) {
+    const std::string& resource = std::get<model::KubeletRequest>(container.device).resource;
+    milli += container.count * fit::unit_compute(*input.node.inventory, resource).value;
   }
   return milli;
 }
 
 std::int64_t stranded(const TermInput& input, const model::HostFree& free, std::int64_t gpu_milli) {
-  const model::HostResources& all = input.node.inventory->host.resources;
-  return std::max(input.demand.cpu.stranded(free.cpu_milli, all.cpu_milli, gpu_milli),
-                  input.demand.memory.stranded(free.memory_mib, all.memory_bytes >> 20, gpu_milli));
+  const model::HostResources& allocatable = input.node.inventory->host.resources;
+  return std::max(
+      input.demand.cpu.stranded(free.cpu_milli, allocatable.cpu_milli, gpu_milli),
+      input.demand.memory.stranded(free.memory_mib, allocatable.memory_bytes >> 20, gpu_milli));
 }
 
 /// The milli-GPU that are free on the allocation's GPU after the earlier allocations of the
@@ -68,23 +69,24 @@ std::int32_t left_over_value(const TermInput& input) {
     const bool share =
         allocation.mode != model::GpuMode::kWhole && allocation.mode != model::GpuMode::kMig;
     if (table == nullptr || !share || allocation.milli > free || allocation.milli < 0) continue;
-    const auto left = static_cast<std::size_t>(free);
-    const auto size = static_cast<std::size_t>(allocation.milli);
-    cost += std::max(0, table->value[left] - table->value[left - size] - table->price[size]);
+    const auto milli_before = static_cast<std::size_t>(free);
+    const auto share_milli = static_cast<std::size_t>(allocation.milli);
+    cost += std::max(0, table->value[milli_before] - table->value[milli_before - share_milli] -
+                            table->price[share_milli]);
   }
   return points(cost * model::kFixedPointOne / 1000);
 }
 
 std::int32_t left_over_size(const TermInput& input) {
-  std::int64_t left = 0;
+  std::int64_t left_over_milli = 0;
   for (const model::DeviceAllocation& allocation : input.placement.allocations) {
     if (allocation.mode == model::GpuMode::kWhole || allocation.mode == model::GpuMode::kMig)
       continue;
     if (model::is_first_on_gpu(input.placement, allocation))
-      left += input.node.gpus[allocation.gpu].free_milli;
-    left -= allocation.milli;
+      left_over_milli += input.node.gpus[allocation.gpu].free_milli;
+    left_over_milli -= allocation.milli;
   }
-  return points(left * model::kFixedPointOne);
+  return points(left_over_milli * model::kFixedPointOne);
 }
 
 std::int32_t multi_gpu_room(const TermInput& input) {

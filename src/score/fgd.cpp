@@ -39,7 +39,7 @@ constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
 
 std::int32_t fgd(const TermInput& input) {
   FragmentationView node = fragmentation_view(input.node);
-  const std::int64_t before = fragmentation(node, input.demand.typical_pods);
+  const std::int64_t fragmented_before = fragmentation(node, input.demand.typical_pods);
   node.free_cpu_milli = saturating_subtract(node.free_cpu_milli, input.host.cpu_milli);
   for (const model::DeviceAllocation& allocation : input.placement.allocations) {
     FragmentationView::Gpu& gpu = node.gpus[allocation.gpu];
@@ -47,11 +47,12 @@ std::int32_t fgd(const TermInput& input) {
     if (!gpu.slices || allocation.milli == 0) continue;
     gpu.slices->use = mig::with_slice(*gpu.slices->table, gpu.slices->use, allocation.slice);
   }
-  const std::int64_t decrease = before - fragmentation(node, input.demand.typical_pods);
+  const std::int64_t decrease = fragmented_before - fragmentation(node, input.demand.typical_pods);
   // Converts milli-GPU * kFixedPointOne to GPUs * 10^9, rounded down.
   const std::int64_t scaled = (decrease * 1'000'000) >> model::kFixedPointBits;
-  const auto reached = std::ranges::upper_bound(kSigmoidSteps, scaled) - kSigmoidSteps.begin();
-  return static_cast<std::int32_t>(1000 * reached);
+  const auto sigmoid_percent =
+      std::ranges::upper_bound(kSigmoidSteps, scaled) - kSigmoidSteps.begin();
+  return static_cast<std::int32_t>(1000 * sigmoid_percent);
 }
 
 }  // namespace snug::score

@@ -12,11 +12,11 @@ FragmentationView fragmentation_view(const model::NodeState& node) {
       .gpus = {}};
   view.gpus.reserve(node.gpus.size());
   for (const model::GpuState& gpu : node.gpus) {
-    FragmentationView::Gpu& added = view.gpus.emplace_back(
+    FragmentationView::Gpu& gpu_view = view.gpus.emplace_back(
         FragmentationView::Gpu{gpu.free_milli, model::ModelSet{1} << gpu.info->model_id});
     if (!fit::serves_slices(*gpu.info)) continue;
-    added.mig_number = gpu.info->mig_table_id;
-    added.slices = fit::mig_free(*node.inventory, gpu);
+    gpu_view.mig_number = gpu.info->mig_table_id;
+    gpu_view.slices = fit::mig_free(*node.inventory, gpu);
   }
   return view;
 }
@@ -27,10 +27,10 @@ namespace {
 bool can_host(const FragmentationView::Gpu& gpu, const model::TypicalPod& pod) {
   if ((gpu.model & pod.models) == 0) return false;
   if (!gpu.slices) return gpu.free_milli >= pod.gpu_milli;
-  const std::size_t number = gpu.mig_number;
-  if (gpu.free_milli == 0 || number >= pod.profiles.size() || pod.profiles[number] == 0)
+  const std::size_t mig_number = gpu.mig_number;
+  if (gpu.free_milli == 0 || mig_number >= pod.profiles.size() || pod.profiles[mig_number] == 0)
     return false;
-  return gpu.slices->open_anywhere(static_cast<std::uint16_t>(pod.profiles[number] - 1));
+  return gpu.slices->open_anywhere(static_cast<std::uint16_t>(pod.profiles[mig_number] - 1));
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ std::int64_t fragmentation(const FragmentationView& node,
   std::int64_t free = 0;
   for (const FragmentationView::Gpu& gpu : node.gpus) free += gpu.free_milli;
   if (free == 0) return 0;
-  std::int64_t sum = 0;
+  std::int64_t unusable_milli = 0;
   for (const model::TypicalPod& pod : typical) {
     std::int64_t fitting = 0;
     std::int64_t too_small = 0;
@@ -50,9 +50,9 @@ std::int64_t fragmentation(const FragmentationView& node,
       too_small += fits ? 0 : gpu.free_milli;
     }
     const bool hosted = pod.gpus > 0 && fitting >= pod.gpus && pod.cpu_milli <= node.free_cpu_milli;
-    sum += pod.share * (hosted ? too_small : free);
+    unusable_milli += pod.share * (hosted ? too_small : free);
   }
-  return sum;
+  return unusable_milli;
 }
 
 }  // namespace snug::score

@@ -32,10 +32,10 @@ std::int64_t mean_per_pod(std::int64_t used, std::int64_t pod_milli) {
       1, used * model::kPodMilli / std::max<std::int64_t>(model::kPodMilli, pod_milli));
 }
 
-/// The number of pods that must end to free the amount `missing` if each pod frees `each`. Rounded
-/// up to whole pods, and returned in thousandths of a pod.
-std::int64_t pods_freeing(std::int64_t missing, std::int64_t each) {
-  return missing <= 0 ? 0 : (missing + each - 1) / each * model::kPodMilli;
+/// The number of pods that must end to free the amount `missing` if each pod frees `freed_per_pod`.
+/// Rounded up to whole pods, and returned in thousandths of a pod.
+std::int64_t pods_freeing(std::int64_t missing, std::int64_t freed_per_pod) {
+  return missing <= 0 ? 0 : (missing + freed_per_pod - 1) / freed_per_pod * model::kPodMilli;
 }
 
 }  // namespace
@@ -43,10 +43,10 @@ std::int64_t pods_freeing(std::int64_t missing, std::int64_t each) {
 MultiGpuHeadroom::MultiGpuHeadroom(const model::NodeState& node)
     : gpu_count_(std::min(node.gpus.size(), base::kMaxHeadroomGpus)),
       host_known_(node.inventory->host.known) {
-  const model::HostResources& all = node.inventory->host.resources;
+  const model::HostResources& allocatable = node.inventory->host.resources;
   allocatable_ = {.pod_milli = node.pod_count * model::kPodMilli,
-                  .cpu_milli = clamped(all.cpu_milli),
-                  .memory_mib = mebibytes(all.memory_bytes)};
+                  .cpu_milli = clamped(allocatable.cpu_milli),
+                  .memory_mib = mebibytes(allocatable.memory_bytes)};
   free_ = {.pod_milli = 0,
            .cpu_milli = clamped(node.host_free().cpu_milli),
            .memory_mib = clamped(node.host_free().memory_mib)};
@@ -67,10 +67,11 @@ MultiGpuHeadroom::MultiGpuHeadroom(const model::NodeState& node)
 
 void MultiGpuHeadroom::occupy_by_count(std::int64_t gpus, std::int64_t pod_milli) {
   if (gpus <= 0) return;
-  const auto each = static_cast<std::int32_t>(std::max<std::int64_t>(1, pod_milli / gpus));
+  const auto pod_milli_per_gpu =
+      static_cast<std::int32_t>(std::max<std::int64_t>(1, pod_milli / gpus));
   for (std::size_t i = 0; i < gpu_count_ && gpus > 0; ++i) {
     if (gpus_[i].pod_milli > 0) continue;
-    gpus_[i].pod_milli = each;
+    gpus_[i].pod_milli = pod_milli_per_gpu;
     --gpus;
   }
 }
@@ -88,23 +89,23 @@ void MultiGpuHeadroom::sort() {
 
 MultiGpuHeadroom MultiGpuHeadroom::after(model::PlacementView placement, std::int64_t milli,
                                          const model::HostResources& host) const {
-  MultiGpuHeadroom result = *this;
-  result.free_.cpu_milli -= clamped(host.cpu_milli);
-  result.free_.memory_mib -= mebibytes(host.memory_bytes);
-  result.allocatable_.pod_milli += model::kPodMilli;
+  MultiGpuHeadroom headroom = *this;
+  headroom.free_.cpu_milli -= clamped(host.cpu_milli);
+  headroom.free_.memory_mib -= mebibytes(host.memory_bytes);
+  headroom.allocatable_.pod_milli += model::kPodMilli;
   const auto gpus = static_cast<std::int32_t>(
       std::ranges::count_if(placement.allocations, [&](const model::DeviceAllocation& allocation) {
         return model::is_first_on_gpu(placement, allocation);
       }));
   if (gpus == 0) {
-    result.occupy_by_count(gpus_of(kubelet_milli_ + milli) - gpus_of(kubelet_milli_),
-                           model::kPodMilli);
-    result.kubelet_milli_ += milli;
+    headroom.occupy_by_count(gpus_of(kubelet_milli_ + milli) - gpus_of(kubelet_milli_),
+                             model::kPodMilli);
+    headroom.kubelet_milli_ += milli;
   }
   for (const model::DeviceAllocation& allocation : placement.allocations) {
     if (!model::is_first_on_gpu(placement, allocation)) continue;
     for (std::size_t i = 0; i < gpu_count_; ++i) {
-      Gpu& gpu = result.gpus_[i];
+      Gpu& gpu = headroom.gpus_[i];
       if (gpu.position != allocation.gpu) continue;
       gpu.pod_milli += model::kPodMilli / gpus;
       gpu.cpu_milli += clamped(host.cpu_milli / gpus);
@@ -112,50 +113,51 @@ MultiGpuHeadroom MultiGpuHeadroom::after(model::PlacementView placement, std::in
       break;
     }
   }
-  result.sort();
-  return result;
+  headroom.sort();
+  return headroom;
 }
 
-std::size_t MultiGpuHeadroom::add_up(model::ModelSet models, Sums& sums) const {
+std::size_t MultiGpuHeadroom::sum_first_gpus(model::ModelSet models, GpuSums& gpu_sums) const {
   std::size_t gpus = 0;
-  sums[0] = free_;
+  gpu_sums[0] = free_;
   for (std::size_t i = 0; i < gpu_count_; ++i) {
     const Gpu& gpu = gpus_[i];
     if ((gpu.model & models) == 0) continue;
-    const Sum& before = sums[gpus];
-    Sum& sum = sums[++gpus];
-    sum = {.pod_milli = before.pod_milli + gpu.pod_milli,
-           .cpu_milli = before.cpu_milli + gpu.cpu_milli,
-           .memory_mib = before.memory_mib + gpu.memory_mib};
-    const std::int64_t others = allocatable_.pod_milli - sum.pod_milli;
-    sum.cpu_each = mean_per_pod(allocatable_.cpu_milli - sum.cpu_milli, others);
-    sum.memory_each = mean_per_pod(allocatable_.memory_mib - sum.memory_mib, others);
+    const GpuSum& before = gpu_sums[gpus];
+    GpuSum& gpu_sum = gpu_sums[++gpus];
+    gpu_sum = {.pod_milli = before.pod_milli + gpu.pod_milli,
+               .cpu_milli = before.cpu_milli + gpu.cpu_milli,
+               .memory_mib = before.memory_mib + gpu.memory_mib};
+    const std::int64_t other_pods = allocatable_.pod_milli - gpu_sum.pod_milli;
+    gpu_sum.cpu_each = mean_per_pod(allocatable_.cpu_milli - gpu_sum.cpu_milli, other_pods);
+    gpu_sum.memory_each = mean_per_pod(allocatable_.memory_mib - gpu_sum.memory_mib, other_pods);
   }
   return gpus;
 }
 
-std::int64_t MultiGpuHeadroom::pods_to_end(const Sum& sum, std::int64_t blocks,
+std::int64_t MultiGpuHeadroom::pods_to_end(const GpuSum& gpu_sum, std::int64_t blocks,
                                            const model::MultiGpuShape& shape) const {
-  if (!host_known_) return sum.pod_milli;
+  if (!host_known_) return gpu_sum.pod_milli;
   const std::int64_t cpu = blocks * shape.cpu_milli;
   const std::int64_t memory = blocks * shape.memory_mib;
   if (cpu > allocatable_.cpu_milli || memory > allocatable_.memory_mib) return kUnreachable;
-  return sum.pod_milli + std::max(pods_freeing(cpu - sum.cpu_milli, sum.cpu_each),
-                                  pods_freeing(memory - sum.memory_mib, sum.memory_each));
+  return gpu_sum.pod_milli +
+         std::max(pods_freeing(cpu - gpu_sum.cpu_milli, gpu_sum.cpu_each),
+                  pods_freeing(memory - gpu_sum.memory_mib, gpu_sum.memory_each));
 }
 
 std::int64_t MultiGpuHeadroom::value(std::span<const model::MultiGpuShape> shapes) const {
   std::int64_t value = 0;
-  Sums sums;
+  GpuSums gpu_sums;
   model::ModelSet summed = 0;
   std::size_t gpus = 0;
   for (const model::MultiGpuShape& shape : shapes) {
-    if (summed != shape.models) gpus = add_up(summed = shape.models, sums);
+    if (summed != shape.models) gpus = sum_first_gpus(summed = shape.models, gpu_sums);
     const auto of_block = static_cast<std::size_t>(shape.gpus);
     std::int64_t weight = 0;
     for (std::size_t blocks = 1; blocks * of_block <= gpus; ++blocks) {
       const std::int64_t pod_milli =
-          pods_to_end(sums[blocks * of_block], static_cast<std::int64_t>(blocks), shape);
+          pods_to_end(gpu_sums[blocks * of_block], static_cast<std::int64_t>(blocks), shape);
       // Rounds to the nearest eighth of a pod. A pod on three GPUs counts as kPodMilli / 3 on each,
       // rounded down, and these parts add up to less than one pod.
       constexpr std::int64_t kEighth = model::kPodMilli / 8;

@@ -48,7 +48,7 @@ class MultiGpuHeadroom {
     std::int64_t memory_mib = 0;
   };
   /// A sum over the first GPUs of `gpus_` that have certain models.
-  struct Sum {
+  struct GpuSum {
     std::int64_t pod_milli = 0;  // pods on these GPUs
     // CPU and memory of the node that are free after these pods have ended.
     std::int64_t cpu_milli = 0;
@@ -57,25 +57,25 @@ class MultiGpuHeadroom {
     std::int64_t cpu_each = 1;
     std::int64_t memory_each = 1;
   };
-  using Sums = std::array<Sum, base::kMaxHeadroomGpus + 1>;
+  using GpuSums = std::array<GpuSum, base::kMaxHeadroomGpus + 1>;
 
   void sort();
   /// Distributes `pod_milli` equally over the first `gpus` idle GPUs.
   void occupy_by_count(std::int64_t gpus, std::int64_t pod_milli);
   /// Sets sums[n] to the sum over the first n GPUs of these models, for each n. Returns the number
   /// of GPUs of these models.
-  std::size_t add_up(model::ModelSet models, Sums& sums) const;
-  /// Returns D_j of the formula above, in thousandths of pods. j is `blocks`, and `sum` is the sum
-  /// over the GPUs of these blocks.
-  [[nodiscard]] std::int64_t pods_to_end(const Sum& sum, std::int64_t blocks,
+  std::size_t sum_first_gpus(model::ModelSet models, GpuSums& gpu_sums) const;
+  /// Returns D_j of the formula above, in thousandths of pods. j is `blocks`, and `gpu_sum` is the
+  /// sum over the GPUs of these blocks.
+  [[nodiscard]] std::int64_t pods_to_end(const GpuSum& gpu_sum, std::int64_t blocks,
                                          const model::MultiGpuShape& shape) const;
 
   std::array<Gpu, base::kMaxHeadroomGpus> gpus_;  // sorted by pod_milli, then by position
   std::size_t gpu_count_ = 0;
   bool host_known_;
   std::int64_t kubelet_milli_ = 0;  // milli-GPU that kubelet-assigned pods hold
-  Sum allocatable_;                 // allocatable CPU and memory, and the number of all pods
-  Sum free_;                        // the node's free CPU and memory
+  GpuSum allocatable_;              // allocatable CPU and memory, and the number of all pods
+  GpuSum free_;                     // the node's free CPU and memory
 };
 
 }  // namespace snug::score

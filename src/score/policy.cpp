@@ -11,10 +11,11 @@ bool includes_namespace(const std::vector<std::string>& namespaces, std::string_
   return namespaces.empty() || model::any_glob_matches(namespaces, name_space);
 }
 
-bool has_labels(const PolicySubject& pod, const std::map<std::string, std::string>& wanted) {
-  return std::ranges::all_of(wanted, [&](const auto& label) {
-    const auto found = pod.labels.find(label.first);
-    return found != pod.labels.end() && found->second == label.second;
+bool has_labels(const PolicySubject& pod,
+                const std::map<std::string, std::string>& required_labels) {
+  return std::ranges::all_of(required_labels, [&](const auto& label) {
+    const auto pod_label = pod.labels.find(label.first);
+    return pod_label != pod.labels.end() && pod_label->second == label.second;
   });
 }
 
@@ -41,15 +42,15 @@ const Profile& ProfileChoice::profile_for(const model::NodeState& node,
   if (gpu >= node.gpus.size()) return *fallback_;
   const model::GpuInfo& info = *node.gpus[gpu].info;
   if (info.model_id == 0) return find_by_model(info.model);  // a model without a number
-  const Profile*& known = cached_by_model_.at(info.model_id);
-  if (known == nullptr) known = &find_by_model(info.model);
-  return *known;
+  const Profile*& cached_profile = cached_by_model_.at(info.model_id);
+  if (cached_profile == nullptr) cached_profile = &find_by_model(info.model);
+  return *cached_profile;
 }
 
 const Profile& ProfileChoice::find_by_model(std::string_view model) const {
-  const model::ModelMatcher text(model);
+  const model::ModelMatcher matcher(model);
   const auto row = std::ranges::find_if(
-      by_model_, [&](const Row& each) { return text.matches_any(*each.models); });
+      by_model_, [&](const Row& model_row) { return matcher.matches_any(*model_row.models); });
   return row == by_model_.end() ? *fallback_ : *row->profile;
 }
 
@@ -65,26 +66,27 @@ std::string ProfileChoice::cache_key() const {
 std::expected<ProfileChoice, model::Refusal> Policy::choose(const PolicySubject& pod) const {
   if (!pod.requested_profile.empty()) {
     const auto profile = profiles.find(pod.requested_profile);
-    const bool open =
+    const bool may_select =
         profile != profiles.end() && std::ranges::any_of(pod_choice, [&](const PodChoice& choice) {
           return includes_namespace(choice.namespaces, pod.name_space) &&
                  std::ranges::find(choice.profiles, pod.requested_profile) != choice.profiles.end();
         });
-    if (!open) return std::unexpected(model::Refusal{model::ReasonCode::kForbiddenPolicy, {}});
+    if (!may_select)
+      return std::unexpected(model::Refusal{model::ReasonCode::kForbiddenPolicy, {}});
     return ProfileChoice(profile->second);
   }
   std::vector<const ProfileRule*> by_model;
-  const Profile* otherwise = &default_profile();
+  const Profile* fallback = &default_profile();
   for (const ProfileRule& rule : rules) {
     if (!includes_namespace(rule.namespaces, pod.name_space) || !has_labels(pod, rule.pod_labels))
       continue;
     if (rule.gpu_models.empty()) {
-      otherwise = &profiles.find(rule.profile)->second;
+      fallback = &profiles.find(rule.profile)->second;
       break;
     }
     by_model.push_back(&rule);
   }
-  ProfileChoice choice(*otherwise);
+  ProfileChoice choice(*fallback);
   for (const ProfileRule* rule : by_model) {
     choice.add(rule->gpu_models, profiles.find(rule->profile)->second);
   }

@@ -23,10 +23,10 @@ std::int64_t size_millionths(const model::MigTable& table, model::MigPlacement s
 /// The price of the slice, in millionths of a GPU.
 std::int64_t slice_price(const TermInput& input, const model::DeviceAllocation& allocation) {
   const model::GpuState& gpu = input.node.gpus[allocation.gpu];
-  const model::ContainerRequest& asked = input.request.containers[allocation.container];
-  if (!model::is_share(asked.device))
+  const model::ContainerRequest& container = input.request.containers[allocation.container];
+  if (!model::is_share(container.device))
     return size_millionths(*gpu.info->mig_table, allocation.slice);
-  const fit::Charge cost = fit::charge(asked, gpu.memory);
+  const fit::Charge cost = fit::charge(container, gpu.memory);
   const std::int64_t milli = std::clamp<std::int64_t>(
       std::max(cost.compute.value, 1000 * cost.memory.value / gpu.memory.value), 0,
       base::kWholeGpu.value);
@@ -44,14 +44,14 @@ std::int64_t value_lost(const TermInput& input, std::size_t position) {
   const model::SliceValueTable* values = input.demand.slice_values_for(gpu.info->mig_table_id);
   if (dynamic && values == nullptr) return 0;
   model::AxisMask taken = fit::mig_free(*input.node.inventory, gpu).use.taken_slices;
-  std::int64_t lost = dynamic ? values->value_of(taken) : 0;
-  for (const model::DeviceAllocation& each : input.placement.allocations) {
-    if (each.gpu != position || each.milli == 0) continue;
-    taken |= each.slice.range(table);
-    lost -= slice_price(input, each);
-    if (!dynamic) lost += size_millionths(table, each.slice);
+  std::int64_t lost_value = dynamic ? values->value_of(taken) : 0;
+  for (const model::DeviceAllocation& allocation : input.placement.allocations) {
+    if (allocation.gpu != position || allocation.milli == 0) continue;
+    taken |= allocation.slice.range(table);
+    lost_value -= slice_price(input, allocation);
+    if (!dynamic) lost_value += size_millionths(table, allocation.slice);
   }
-  return dynamic ? lost - values->value_of(taken) : lost;
+  return dynamic ? lost_value - values->value_of(taken) : lost_value;
 }
 
 }  // namespace
@@ -68,16 +68,17 @@ std::int32_t slice_value(const TermInput& input) {
 }
 
 std::int32_t slice_reuse(const TermInput& input) {
-  std::int32_t to_create = 0;
+  std::int32_t slices_to_create = 0;
   for (const model::DeviceAllocation& allocation : input.placement.allocations) {
     if (allocation.mode != model::GpuMode::kMig || allocation.milli == 0) continue;
     const model::GpuInfo& gpu = *input.node.gpus[allocation.gpu].info;
-    const bool exists = std::ranges::any_of(gpu.mig_instances, [&](const model::Slice& slice) {
-      return model::find_placement(*gpu.mig_table, slice) == allocation.slice;
-    });
-    to_create += exists ? 0 : 1;
+    const bool slice_exists =
+        std::ranges::any_of(gpu.mig_instances, [&](const model::Slice& slice) {
+          return model::find_placement(*gpu.mig_table, slice) == allocation.slice;
+        });
+    slices_to_create += slice_exists ? 0 : 1;
   }
-  return std::max(-kTermBound, -demand::kNewSlicePoints * to_create);
+  return std::max(-kTermBound, -demand::kNewSlicePoints * slices_to_create);
 }
 
 }  // namespace snug::score

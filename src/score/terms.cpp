@@ -31,13 +31,15 @@ FreeAfter free_after(const TermInput& input) {
   const model::NodeState& node = input.node;
   FreeAfter free;
   if (input.placement.allocations.empty()) {
-    std::int64_t all = 0;
-    std::int64_t used = 0;
-    for (const auto& [resource, units] : node.inventory->kubelet_allocatable) all += units;
-    for (const auto& [resource, units] : node.kubelet_used) used += units;
+    std::int64_t all_units = 0;
+    std::int64_t used_units = 0;
+    for (const auto& [resource, units] : node.inventory->kubelet_allocatable) all_units += units;
+    for (const auto& [resource, units] : node.kubelet_used) used_units += units;
     for (const model::ContainerRequest& container : input.request.containers)
-      used += container.count;
-    free.on_node = all > 0 ? std::clamp(kFull * (all - used) / all, std::int64_t{0}, kFull) : 0;
+      used_units += container.count;
+    free.on_node = all_units > 0 ? std::clamp(kFull * (all_units - used_units) / all_units,
+                                              std::int64_t{0}, kFull)
+                                 : 0;
     return free;
   }
   std::int64_t node_room = node.free_milli_sum;
@@ -69,10 +71,10 @@ std::int32_t spread(const TermInput& input) {
 
 /// Whether one container gets both GPUs, so that it can use the NVLinks between them.
 bool share_container(model::PlacementView placement, std::size_t a, std::size_t b) {
-  for (const model::DeviceAllocation& one : placement.allocations) {
-    if (one.gpu != a) continue;
-    for (const model::DeviceAllocation& other : placement.allocations) {
-      if (other.gpu == b && other.container == one.container) return true;
+  for (const model::DeviceAllocation& allocation : placement.allocations) {
+    if (allocation.gpu != a) continue;
+    for (const model::DeviceAllocation& peer : placement.allocations) {
+      if (peer.gpu == b && peer.container == allocation.container) return true;
     }
   }
   return false;
@@ -89,27 +91,27 @@ struct Links {
 };
 
 Links links_of(const model::NodeState& node, model::PlacementView placement) {
-  std::vector<bool> taken(node.gpus.size());
+  std::vector<bool> is_placed(node.gpus.size());
   for (const model::DeviceAllocation& allocation : placement.allocations)
-    taken[allocation.gpu] = true;
+    is_placed[allocation.gpu] = true;
   Links links;
-  std::int64_t most = 0;
-  for (std::size_t a = 0; a < taken.size(); ++a) {
-    std::int64_t all = 0;
-    for (std::size_t b = 0; b < taken.size(); ++b) {
-      const int between = a == b ? 0 : node.nvlinks_between(a, b);
-      all += between;
-      if (!taken[a] || between == 0) continue;
-      if (taken[b] && share_container(placement, a, b)) {
-        links.within_container += between;
+  std::int64_t most_links = 0;
+  for (std::size_t a = 0; a < is_placed.size(); ++a) {
+    std::int64_t gpu_links = 0;
+    for (std::size_t b = 0; b < is_placed.size(); ++b) {
+      const int nvlinks = a == b ? 0 : node.nvlinks_between(a, b);
+      gpu_links += nvlinks;
+      if (!is_placed[a] || nvlinks == 0) continue;
+      if (is_placed[b] && share_container(placement, a, b)) {
+        links.within_container += nvlinks;
       } else if (node.gpus[a].empty() && node.gpus[b].empty()) {
-        links.cut += between;
+        links.cut += nvlinks;
       }
     }
-    most = std::max(most, all);
-    links.possible += taken[a] ? 1 : 0;
+    most_links = std::max(most_links, gpu_links);
+    links.possible += is_placed[a] ? 1 : 0;
   }
-  links.possible *= most;
+  links.possible *= most_links;
   return links;
 }
 
@@ -148,9 +150,9 @@ constexpr auto kTerms = std::to_array<TermRow>({
 std::span<const TermRow> all_terms() { return kTerms; }
 
 const TermRow* find_term(std::string_view name) {
-  const auto* found = std::find_if(kTerms.begin(), kTerms.end(),
-                                   [&](const TermRow& row) { return row.name == name; });
-  return found == kTerms.end() ? nullptr : &*found;
+  const auto* term = std::find_if(kTerms.begin(), kTerms.end(),
+                                  [&](const TermRow& row) { return row.name == name; });
+  return term == kTerms.end() ? nullptr : &*term;
 }
 
 }  // namespace snug::score

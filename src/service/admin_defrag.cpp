@@ -15,22 +15,22 @@ namespace {
 /// The uid and name of the pod that is made up for a query without a pod.
 constexpr std::string_view kStatedUid = "stated";
 
-class ClearAtExit {
+class DefragGuard {
  public:
-  explicit ClearAtExit(std::atomic<bool>& flag) : flag_(flag) {}
-  ~ClearAtExit() { flag_ = false; }
-  ClearAtExit(const ClearAtExit&) = delete;
-  ClearAtExit& operator=(const ClearAtExit&) = delete;
+  explicit DefragGuard(std::atomic<bool>& defrag_runs) : defrag_runs_(defrag_runs) {}
+  ~DefragGuard() { defrag_runs_ = false; }
+  DefragGuard(const DefragGuard&) = delete;
+  DefragGuard& operator=(const DefragGuard&) = delete;
 
  private:
-  std::atomic<bool>& flag_;
+  std::atomic<bool>& defrag_runs_;
 };
 
-Reply refuse(int status, std::string_view sentence) {
+Reply refuse_defrag(int status, std::string_view sentence) {
   return {status, codec::write_error(codec::ReplyShape::kBind, sentence)};
 }
 
-PodInfoPtr pod_of(const RepackQuery& query) {
+PodInfoPtr pod_from_query(const RepackQuery& query) {
   model::PodFacts pod;
   pod.name_space = query.name_space.value_or("default");
   pod.name = kStatedUid;
@@ -43,19 +43,20 @@ PodInfoPtr pod_of(const RepackQuery& query) {
 /// Returns the pending pod with this name; null: there is none.
 PodInfoPtr find_pending(const PendingPods& pending, std::string_view name_space,
                         std::string_view name) {
-  for (PendingRow& row : pending.rows()) {
-    const model::PodFacts& pod = row.pod->facts;
-    if (pod.name_space == name_space && pod.name == name) return std::move(row.pod);
+  for (PendingRow& pending_pod : pending.rows()) {
+    const model::PodFacts& pod = pending_pod.pod->facts;
+    if (pod.name_space == name_space && pod.name == name) return std::move(pending_pod.pod);
   }
   return nullptr;
 }
 
 /// The sorted uids of pods whose binds are in flight or have an unknown outcome. They cannot be
 /// evicted yet.
-std::vector<std::string> in_flight(const ledger::Ledger& ledger) {
+std::vector<std::string> uids_in_flight(const ledger::Ledger& ledger) {
   std::vector<std::string> uids;
-  for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) {
-    if (entry.state != ledger::HoldingState::kBound) uids.push_back(entry.holding->uid);
+  for (const ledger::LedgerEntry& ledger_entry : ledger.gpu_entries()) {
+    if (ledger_entry.state != ledger::HoldingState::kBound)
+      uids.push_back(ledger_entry.holding->uid);
   }
   std::ranges::sort(uids);
   return uids;
@@ -63,52 +64,53 @@ std::vector<std::string> in_flight(const ledger::Ledger& ledger) {
 
 }  // namespace
 
-Reply AdminService::defrag(const RepackQuery& question) {
+Reply AdminService::defrag(const RepackQuery& query) {
   // A leader whose last renewal of the Lease has failed is no warm standby, but it stays ready
   // until its Lease ends. So either of the two is enough.
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby()) {
-    return refuse(503, "Snug is not ready: " + parts_.readiness.why_not());
+    return refuse_defrag(503, "Snug is not ready: " + parts_.readiness.why_not());
   }
-  if (question.pod == "" || question.name_space == "") {
-    return refuse(400, std::string("the query's ") + (question.pod == "" ? "pod" : "namespace") +
-                           " is empty; allowed is a name");
+  if (query.pod == "" || query.name_space == "") {
+    return refuse_defrag(400, std::string("the query's ") +
+                                  (query.pod == "" ? "pod" : "namespace") +
+                                  " is empty; allowed is a name");
   }
-  if (question.pod && !question.request.empty()) {
-    return refuse(400, "the query has both a pod and a request; allowed is one of the two");
+  if (query.pod && !query.request.empty()) {
+    return refuse_defrag(400, "the query has both a pod and a request; allowed is one of the two");
   }
-  if (!question.pod) {
-    if (!question.request.empty()) return defrag_for(pod_of(question));
-    return refuse(
+  if (!query.pod) {
+    if (!query.request.empty()) return defrag_for(pod_from_query(query));
+    return refuse_defrag(
         400,
         "the query has neither a pod nor a request; allowed are pod and namespace, or the "
         "keys of annotations: gpu-fraction, gpu-memory…");
   }
-  const std::string name_space = question.name_space.value_or("default");
-  const PodInfoPtr pod = find_pending(parts_.pending, name_space, *question.pod);
+  const std::string name_space = query.name_space.value_or("default");
+  const PodInfoPtr pod = find_pending(parts_.pending, name_space, *query.pod);
   if (pod == nullptr || parts_.ledger.find(pod->facts.uid)) {
-    return refuse(404, "no pod " + name_space + "/" + *question.pod + " is pending");
+    return refuse_defrag(404, "no pod " + name_space + "/" + *query.pod + " is pending");
   }
   return defrag_for(pod);
 }
 
 Reply AdminService::defrag_for(const PodInfoPtr& pod) {
-  if (!pod->request) return refuse(400, model::message(pod->request.error()));
-  if (pod->request->empty()) return refuse(400, "the pod asks for no GPU");
+  if (!pod->request) return refuse_defrag(400, model::message(pod->request.error()));
+  if (pod->request->empty()) return refuse_defrag(400, "the pod asks for no GPU");
   const auto claim = PodClaim::make(pod, parts_.policy.current());
-  if (!claim) return refuse(400, model::message(claim.error()));
+  if (!claim) return refuse_defrag(400, model::message(claim.error()));
   if (defrag_runs_.exchange(true)) {
-    return refuse(503, "another defrag request is running; try again");
+    return refuse_defrag(503, "another defrag request is running; try again");
   }
-  const ClearAtExit clear(defrag_runs_);
+  const DefragGuard guard(defrag_runs_);
   // The snapshot must be taken before the list of binds in flight. Then the list contains every
   // bind that the snapshot shows and that is still in flight.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
-  const std::vector<std::string> flying = in_flight(parts_.ledger);
-  const std::vector<std::string_view> spared(flying.begin(), flying.end());
-  const advice::RepackAdvice advice =
-      advice::repack({.snapshot = *snapshot, .incoming = claim->view(), .protected_uids = spared});
-  return {200,
-          codec::write_repack_advice(snapshot->generation, model::to_text(*pod->request), advice)};
+  const std::vector<std::string> in_flight_uids = uids_in_flight(parts_.ledger);
+  const std::vector<std::string_view> protected_uids(in_flight_uids.begin(), in_flight_uids.end());
+  const advice::RepackAdvice repack_advice = advice::repack(
+      {.snapshot = *snapshot, .incoming = claim->view(), .protected_uids = protected_uids});
+  return {200, codec::write_repack_advice(snapshot->generation, model::to_text(*pod->request),
+                                          repack_advice)};
 }
 
 }  // namespace snug::service

@@ -16,24 +16,25 @@ bool may_be_carried_out(base::ErrorCode code) {
   return code == base::ErrorCode::kUnknown || code == base::ErrorCode::kInternal;
 }
 
-Reply success() { return {200, codec::write_bind("")}; }
+Reply bind_success() { return {200, codec::write_bind("")}; }
 
 std::string pod_name(const codec::BindCall& call) { return call.name_space + "/" + call.pod; }
 
-std::string describe(const ledger::ReserveFailure& failure, const codec::BindCall& call) {
-  using Kind = ledger::ReserveFailure::Cause;
+std::string reserve_failure_text(const ledger::ReserveFailure& failure,
+                                 const codec::BindCall& call) {
+  using Cause = ledger::ReserveFailure::Cause;
   switch (failure.cause) {
-    case Kind::kElsewhere:
+    case Cause::kElsewhere:
       return "pod " + pod_name(call) + " holds GPUs on node " +
              failure.entry.holding->reservation.node + " already, from a bind that " +
              (failure.entry.state == ledger::HoldingState::kBound ? "succeeded"
                                                                   : "is not settled yet");
-    case Kind::kInFlight:
+    case Cause::kInFlight:
       return "a bind of pod " + pod_name(call) + " to node " + call.node + " is under way";
-    case Kind::kEnded:
+    case Cause::kEnded:
       return "pod " + pod_name(call) + " has been deleted or has finished";
-    case Kind::kNoFit:
-    case Kind::kBound:
+    case Cause::kNoFit:
+    case Cause::kBound:
       break;
   }
   return model::message(failure.reason);
@@ -53,44 +54,44 @@ Reply ExtenderService::bind_error(const codec::BindCall& call, BindOutcome outco
 }
 
 Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
-  base::Result<codec::BindCall> read = [&] {
+  base::Result<codec::BindCall> bind_call = [&] {
     Readers::Lent reader(*readers_);
     return reader->read_bind(body);
   }();
-  if (!read) {
-    return {status_of(read.error()),
-            codec::write_error(codec::ReplyShape::kBind, read.error().message)};
+  if (!bind_call) {
+    return {status_of(bind_call.error()),
+            codec::write_error(codec::ReplyShape::kBind, bind_call.error().message)};
   }
-  const Bind call{*std::move(read), term};
-  PodInfoPtr known = parts_.pending.find(call.uid);
-  if (known == nullptr) {
-    const std::optional<ledger::LedgerEntry> entry = parts_.ledger.find(call.uid);
-    if (entry && entry->state == ledger::HoldingState::kBound &&
-        entry->holding->reservation.node == call.node) {
+  const Bind call{*std::move(bind_call), term};
+  PodInfoPtr pod_info = parts_.pending.find(call.uid);
+  if (pod_info == nullptr) {
+    const std::optional<ledger::LedgerEntry> ledger_entry = parts_.ledger.find(call.uid);
+    if (ledger_entry && ledger_entry->state == ledger::HoldingState::kBound &&
+        ledger_entry->holding->reservation.node == call.node) {
       parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-      return success();
+      return bind_success();
     }
-    auto fetched = parts_.api.get_pod(call.name_space, call.pod);
-    if (!fetched) {
+    auto fetched_pod = parts_.api.get_pod(call.name_space, call.pod);
+    if (!fetched_pod) {
       return bind_error(call, BindOutcome::kUnavailable,
-                        "pod " + pod_name(call) +
-                            " could not be read from the API server: " + fetched.error().message);
+                        "pod " + pod_name(call) + " could not be read from the API server: " +
+                            fetched_pod.error().message);
     }
-    std::optional<model::PodFacts>& found = *fetched;
-    if (!found || found->uid != call.uid) {
+    std::optional<model::PodFacts>& api_pod = *fetched_pod;
+    if (!api_pod || api_pod->uid != call.uid) {
       return bind_error(call, BindOutcome::kRefused,
                         "pod " + pod_name(call) + " with uid " + call.uid + " does not exist");
     }
-    if (found->finished) {
+    if (api_pod->finished) {
       return bind_error(call, BindOutcome::kRefused, "pod " + pod_name(call) + " has finished");
     }
-    known = std::make_shared<const PodInfo>(*std::move(found));
+    pod_info = std::make_shared<const PodInfo>(*std::move(api_pod));
   }
-  return bind_pod(call, known);
+  return bind_pod(call, pod_info);
 }
 
-Reply ExtenderService::bind_pod(const Bind& call, const PodInfoPtr& info) {
-  const model::PodFacts& pod = info->facts;
+Reply ExtenderService::bind_pod(const Bind& call, const PodInfoPtr& pod_info) {
+  const model::PodFacts& pod = pod_info->facts;
   if (pod.name_space != call.name_space || pod.name != call.pod) {
     return bind_error(call, BindOutcome::kRefused,
                       "uid " + call.uid + " is not that of pod " + pod_name(call));
@@ -102,46 +103,47 @@ Reply ExtenderService::bind_pod(const Bind& call, const PodInfoPtr& info) {
           "pod " + pod_name(call) + " is bound to node " + pod.node_name + " already");
     }
     parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-    return success();
+    return bind_success();
   }
-  if (!info->request) {
-    return bind_error(call, BindOutcome::kRefused, model::message(info->request.error()));
+  if (!pod_info->request) {
+    return bind_error(call, BindOutcome::kRefused, model::message(pod_info->request.error()));
   }
-  if (info->request->empty()) return bind_without_gpu(call, pod);
+  if (pod_info->request->empty()) return bind_without_gpu(call, pod);
   if (!serves(pod)) {
     return bind_error(call, BindOutcome::kRefused,
                       "pod " + pod_name(call) + " names the scheduler " + pod.scheduler_name +
                           ", which Snug does not serve");
   }
-  const auto claim = PodClaim::make(info, parts_.policy.current());
+  const auto claim = PodClaim::make(pod_info, parts_.policy.current());
   if (!claim) return bind_error(call, BindOutcome::kRefused, model::message(claim.error()));
   return bind_claim(call, *claim);
 }
 
 Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
   const model::PodFacts& pod = claim.pod().facts;
-  const auto reserved = parts_.ledger.reserve({.incoming = claim.view(),
-                                               .pod = call.pod,
-                                               .node = call.node,
-                                               .has_other_constraints = pod.has_other_constraints});
-  if (reserved) {
+  const auto reserved_holding =
+      parts_.ledger.reserve({.incoming = claim.view(),
+                             .pod = call.pod,
+                             .node = call.node,
+                             .has_other_constraints = pod.has_other_constraints});
+  if (reserved_holding) {
     try {
-      return write_binding(call, pod, **reserved);
+      return write_binding(call, pod, **reserved_holding);
     } catch (...) {
       parts_.ledger.mark_unsettled(call.uid);  // the binding may have been sent
       throw;
     }
   }
-  const ledger::ReserveFailure& failure = reserved.error();
+  const ledger::ReserveFailure& failure = reserved_holding.error();
   if (failure.cause == ledger::ReserveFailure::Cause::kBound) {
     parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-    return success();
+    return bind_success();
   }
-  const bool lost = failure.cause == ledger::ReserveFailure::Cause::kNoFit &&
-                    (failure.reason == model::ReasonCode::kPromised ||
-                     model::reason_row(failure.reason).resolvable);
-  return bind_error(call, lost ? BindOutcome::kPlaceTaken : BindOutcome::kRefused,
-                    describe(failure, call));
+  const bool is_place_taken = failure.cause == ledger::ReserveFailure::Cause::kNoFit &&
+                              (failure.reason == model::ReasonCode::kPromised ||
+                               model::reason_row(failure.reason).resolvable);
+  return bind_error(call, is_place_taken ? BindOutcome::kPlaceTaken : BindOutcome::kRefused,
+                    reserve_failure_text(failure, call));
 }
 
 Reply ExtenderService::bind_without_gpu(const Bind& call, const model::PodFacts& pod) {
@@ -153,29 +155,31 @@ Reply ExtenderService::bind_without_gpu(const Bind& call, const model::PodFacts&
   const base::Result<void> written = send_binding(call, codec::blank_annotations(pod));
   if (written) {
     parts_.metrics.bind_ended(BindOutcome::kBound);
-    return success();
+    return bind_success();
   }
   if (written.error().code == base::ErrorCode::kConflict) {
     return after_refusal(call, Reserved::kNothing, written.error());
   }
-  const base::ErrorCode code = written.error().code;
-  const BindOutcome outcome = may_be_carried_out(code)                ? BindOutcome::kUnknown
-                              : code == base::ErrorCode::kUnavailable ? BindOutcome::kUnavailable
-                                                                      : BindOutcome::kRefused;
+  const base::ErrorCode error_code = written.error().code;
+  const BindOutcome outcome = may_be_carried_out(error_code) ? BindOutcome::kUnknown
+                              : error_code == base::ErrorCode::kUnavailable
+                                  ? BindOutcome::kUnavailable
+                                  : BindOutcome::kRefused;
   return bind_error(call, outcome,
                     "pod " + pod_name(call) + " was not bound: " + written.error().message);
 }
 
 base::Result<void> ExtenderService::send_binding(const Bind& call, model::StringMap annotations) {
-  std::optional<WriteFence::Pass> pass = parts_.fence.acquire(call.term);
-  if (!pass) return base::fail(base::ErrorCode::kUnavailable, "this Snug is no longer the leader");
+  std::optional<WriteFence::Pass> fence_pass = parts_.fence.acquire(call.term);
+  if (!fence_pass)
+    return base::fail(base::ErrorCode::kUnavailable, "this Snug is no longer the leader");
   base::Result<void> written = parts_.api.bind({.name_space = call.name_space,
                                                 .pod = call.pod,
                                                 .uid = call.uid,
                                                 .node = call.node,
                                                 .annotations = std::move(annotations),
-                                                .not_after = pass->not_after()});
-  if (written || !may_be_carried_out(written.error().code)) pass->answered();
+                                                .not_after = fence_pass->not_after()});
+  if (written || !may_be_carried_out(written.error().code)) fence_pass->answered();
   return written;
 }
 
@@ -196,7 +200,7 @@ Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& po
     parts_.ledger.mark_bound(call.uid);
     parts_.metrics.bind_ended(BindOutcome::kBound);
     parts_.log.write(LogLevel::kDebug, "bound pod " + pod_name(call) + " to node " + call.node);
-    return success();
+    return bind_success();
   }
   if (may_be_carried_out(written.error().code)) {
     parts_.ledger.mark_unsettled(call.uid);
@@ -219,33 +223,34 @@ Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& po
 
 /// The API server answered 409: the pod is already bound (perhaps by an earlier bind of Snug), is
 /// being deleted, or has another uid. Reads the pod to find out which.
-Reply ExtenderService::after_refusal(const Bind& call, Reserved took, const base::Error& error) {
-  auto fetched = parts_.api.get_pod(call.name_space, call.pod);
-  if (!fetched) {
-    if (took == Reserved::kGpus) parts_.ledger.mark_unsettled(call.uid);
+Reply ExtenderService::after_refusal(const Bind& call, Reserved reserved,
+                                     const base::Error& conflict) {
+  auto fetched_pod = parts_.api.get_pod(call.name_space, call.pod);
+  if (!fetched_pod) {
+    if (reserved == Reserved::kGpus) parts_.ledger.mark_unsettled(call.uid);
     return bind_error(call, BindOutcome::kUnknown,
                       "the API server refused to bind pod " + pod_name(call) +
-                          ", and the pod could not be read again: " + fetched.error().message);
+                          ", and the pod could not be read again: " + fetched_pod.error().message);
   }
-  std::optional<model::PodFacts>& found = *fetched;
-  if (!found || found->uid != call.uid || found->node_name.empty() || found->finished) {
-    if (took == Reserved::kGpus) parts_.ledger.release(call.uid);
+  std::optional<model::PodFacts>& api_pod = *fetched_pod;
+  if (!api_pod || api_pod->uid != call.uid || api_pod->node_name.empty() || api_pod->finished) {
+    if (reserved == Reserved::kGpus) parts_.ledger.release(call.uid);
     return bind_error(
         call, BindOutcome::kRefused,
-        "the API server refused to bind pod " + pod_name(call) + ": " + error.message);
+        "the API server refused to bind pod " + pod_name(call) + ": " + conflict.message);
   }
-  const PodInfo pod(*std::move(found));
-  const ParsedHolding held = read_holding(pod, options_.limits);
-  parts_.ledger.hold_from_get(held.holding);
+  const PodInfo bound_pod(*std::move(api_pod));
+  const ParsedHolding parsed_holding = read_holding(bound_pod, options_.limits);
+  parts_.ledger.hold_from_get(parsed_holding.holding);
   // release() has no effect if hold_from_get() has made the entry bound.
-  if (took == Reserved::kGpus) parts_.ledger.release(call.uid);
-  if (pod.facts.node_name != call.node) {
+  if (reserved == Reserved::kGpus) parts_.ledger.release(call.uid);
+  if (bound_pod.facts.node_name != call.node) {
     return bind_error(
         call, BindOutcome::kRefused,
-        "pod " + pod_name(call) + " is bound to node " + pod.facts.node_name + " already");
+        "pod " + pod_name(call) + " is bound to node " + bound_pod.facts.node_name + " already");
   }
   parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-  return success();
+  return bind_success();
 }
 
 }  // namespace snug::service

@@ -34,8 +34,8 @@ class BindSettler {
   void settle();
 
  private:
-  [[nodiscard]] std::vector<ledger::LedgerEntry> in_turn(
-      std::vector<ledger::LedgerEntry> entries) const;
+  [[nodiscard]] std::vector<ledger::LedgerEntry> in_settle_order(
+      std::vector<ledger::LedgerEntry> unconfirmed) const;
   [[nodiscard]] bool settle_one(const ledger::LedgerEntry& entry);
 
   BindSettlerParts parts_;

@@ -11,9 +11,9 @@
 namespace snug::service {
 namespace {
 
-constexpr std::string_view kEdited =
+constexpr std::string_view kReservationEdited =
     "its reservation was edited after binding; the ledger keeps the reservation that was bound";
-constexpr std::string_view kAdded =
+constexpr std::string_view kReservationAdded =
     "its reservation was added after the pod was bound without a GPU; the reservation counts, as "
     "it would after a restart";
 
@@ -32,34 +32,35 @@ std::shared_ptr<model::Holding> holding_of(const PodInfo& pod) {
   return holding;
 }
 
-std::string request_text(const model::Reservation& reservation) {
-  std::vector<model::RequestText> texts;
-  texts.reserve(reservation.containers.size());
+std::string request_text_of(const model::Reservation& reservation) {
+  std::vector<model::RequestText> request_texts;
+  request_texts.reserve(reservation.containers.size());
   for (const model::ReservedContainer& container : reservation.containers) {
-    texts.emplace_back(container.name, container.request_text);
+    request_texts.emplace_back(container.name, container.request_text);
   }
-  return model::to_text(texts);
+  return model::to_text(request_texts);
 }
 
 /// The type of each container of the reservation. A container that the pod does not have counts as
 /// an app container.
-std::vector<model::ContainerType> kinds_of(const model::Reservation& reservation,
-                                           const model::PodFacts& pod) {
-  std::vector<model::ContainerType> kinds;
+std::vector<model::ContainerType> container_types_of(const model::Reservation& reservation,
+                                                     const model::PodFacts& pod) {
+  std::vector<model::ContainerType> container_types;
   for (const model::ReservedContainer& container : reservation.containers) {
-    const auto known =
+    const auto pod_container =
         std::ranges::find(pod.containers, container.name, &model::ContainerFacts::name);
-    kinds.push_back(known == pod.containers.end() ? model::ContainerType::kApp : known->type);
+    container_types.push_back(pod_container == pod.containers.end() ? model::ContainerType::kApp
+                                                                    : pod_container->type);
   }
-  return kinds;
+  return container_types;
 }
 
 /// Describes an edit of the pod's request after the bind; empty: there was none. The request
-/// `bound_with` stays in effect.
-std::string edited_since(const PodInfo& pod, const std::string& bound_with) {
-  if (pod.request && model::to_text(*pod.request) == bound_with) return {};
+/// `bound_request` stays in effect.
+std::string describe_request_edit(const PodInfo& pod, const std::string& bound_request) {
+  if (pod.request && model::to_text(*pod.request) == bound_request) return {};
   return "its request was edited after binding; the request that it was bound with counts: " +
-         bound_with;
+         bound_request;
 }
 
 bool asks_by_annotation(const model::PodFacts& pod) {
@@ -101,46 +102,49 @@ ParsedHolding without_reservation(const PodInfo& pod, std::string problem) {
 
 ParsedHolding read_holding(const PodInfo& pod, const base::Limits& limits) {
   const model::PodFacts& facts = pod.facts;
-  const auto found = facts.annotations.find(codec::kReservationKey);
-  if (found == facts.annotations.end() || found->second.empty()) {
+  const auto annotation = facts.annotations.find(codec::kReservationKey);
+  if (annotation == facts.annotations.end() || annotation->second.empty()) {
     return without_reservation(pod, {});
   }
-  base::Result<codec::ParsedReservation> read = codec::read_reservation(found->second, limits);
-  if (!read) {
-    return without_reservation(pod, "its reservation is ignored: " + read.error().message);
+  base::Result<codec::ParsedReservation> parsed_reservation =
+      codec::read_reservation(annotation->second, limits);
+  if (!parsed_reservation) {
+    return without_reservation(pod,
+                               "its reservation is ignored: " + parsed_reservation.error().message);
   }
-  model::Reservation& reservation = read->reservation;
+  model::Reservation& reservation = parsed_reservation->reservation;
   if (reservation.uid != facts.uid || reservation.node != facts.node_name) {
     return without_reservation(pod, "its reservation is ignored: it names another " +
                                         std::string(reservation.uid != facts.uid ? "pod" : "node"));
   }
   auto holding = holding_of(pod);
   holding->reservation_written = true;
-  holding->suspect = read->suspect;
-  holding->container_requests = std::move(read->container_requests);
-  holding->request_text = request_text(reservation);
-  holding->container_types = kinds_of(reservation, facts);
+  holding->suspect = parsed_reservation->suspect;
+  holding->container_requests = std::move(parsed_reservation->container_requests);
+  holding->request_text = request_text_of(reservation);
+  holding->container_types = container_types_of(reservation, facts);
   holding->reservation = std::move(reservation);
-  std::string problem = std::move(read->suspect_reason);
-  if (problem.empty()) problem = edited_since(pod, holding->request_text);
+  std::string problem = std::move(parsed_reservation->suspect_reason);
+  if (problem.empty()) problem = describe_request_edit(pod, holding->request_text);
   return {std::move(holding), std::move(problem)};
 }
 
-void BoundPods::apply(const PodInfo& pod, ShownBy source) {
-  const ParsedHolding read = read_holding(pod, limits_);
-  const bool as_known = source == ShownBy::kWatch ? parts_.ledger.hold(read.holding)
-                                                  : parts_.ledger.hold_from_get(read.holding);
-  if (!as_known) {
-    report(pod, describe_edit(pod, *read.holding));
-  } else if (!read.problem.empty()) {
-    report(pod, read.problem);
+void BoundPods::apply(const PodInfo& pod, ShownBy shown_by) {
+  const ParsedHolding parsed_holding = read_holding(pod, limits_);
+  const bool agrees_with_ledger = shown_by == ShownBy::kWatch
+                                      ? parts_.ledger.hold(parsed_holding.holding)
+                                      : parts_.ledger.hold_from_get(parsed_holding.holding);
+  if (!agrees_with_ledger) {
+    report(pod, describe_edit(pod, *parsed_holding.holding));
+  } else if (!parsed_holding.problem.empty()) {
+    report(pod, parsed_holding.problem);
   }
 }
 
 model::HoldingPtr BoundPods::read(const PodInfo& pod) {
-  ParsedHolding read = read_holding(pod, limits_);
-  if (!read.problem.empty()) report(pod, read.problem);
-  return std::move(read.holding);
+  ParsedHolding parsed_holding = read_holding(pod, limits_);
+  if (!parsed_holding.problem.empty()) report(pod, parsed_holding.problem);
+  return std::move(parsed_holding.holding);
 }
 
 void BoundPods::report_edit(const PodInfo& pod) {
@@ -149,13 +153,15 @@ void BoundPods::report_edit(const PodInfo& pod) {
 
 void BoundPods::forget(std::string_view uid) {
   const base::MutexLock lock(mutex_);
-  reported_.erase(std::string(uid));
+  reported_uids_.erase(std::string(uid));
 }
 
-std::string_view BoundPods::describe_edit(const PodInfo& pod, const model::Holding& shown) const {
-  const auto entry = parts_.ledger.find(pod.facts.uid);
-  const bool counts = entry && entry->holding->reservation == shown.reservation;
-  return counts ? kAdded : kEdited;
+std::string_view BoundPods::describe_edit(const PodInfo& pod,
+                                          const model::Holding& shown_holding) const {
+  const auto ledger_entry = parts_.ledger.find(pod.facts.uid);
+  const bool reservation_counts =
+      ledger_entry && ledger_entry->holding->reservation == shown_holding.reservation;
+  return reservation_counts ? kReservationAdded : kReservationEdited;
 }
 
 void BoundPods::report(const PodInfo& pod, std::string_view problem) {
@@ -163,8 +169,9 @@ void BoundPods::report(const PodInfo& pod, std::string_view problem) {
   const model::PodFacts& facts = pod.facts;
   {
     const base::MutexLock lock(mutex_);
-    if (reported_.size() >= static_cast<std::size_t>(limits_.max_tombstones)) reported_.clear();
-    if (!reported_.insert(facts.uid).second) return;
+    if (reported_uids_.size() >= static_cast<std::size_t>(limits_.max_tombstones))
+      reported_uids_.clear();
+    if (!reported_uids_.insert(facts.uid).second) return;
   }
   parts_.metrics.reservation_problem(ReservationProblem::kReservation);
   parts_.log.write(LogLevel::kWarn, "pod " + pod.full_name() + ": " + std::string(problem));

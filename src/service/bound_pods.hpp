@@ -44,7 +44,7 @@ class BoundPods {
 
   enum class ShownBy : std::uint8_t { kWatch, kGet };
   /// Adds a bound pod to the ledger, or updates it there.
-  void apply(const PodInfo& pod, ShownBy source);
+  void apply(const PodInfo& pod, ShownBy shown_by);
   /// Returns the holding of a bound pod of a list. The caller applies the whole list to the ledger.
   [[nodiscard]] model::HoldingPtr read(const PodInfo& pod);
   /// Reports that the pod's reservation was edited, or was added by hand.
@@ -53,14 +53,14 @@ class BoundPods {
 
  private:
   [[nodiscard]] std::string_view describe_edit(const PodInfo& pod,
-                                               const model::Holding& shown) const;
+                                               const model::Holding& shown_holding) const;
   void report(const PodInfo& pod, std::string_view problem);
 
   BoundPodsParts parts_;
   const base::Limits limits_;
   base::Mutex mutex_;
   /// The uids of the pods whose problem was reported.
-  std::unordered_set<std::string> reported_ SNUG_GUARDED_BY(mutex_);
+  std::unordered_set<std::string> reported_uids_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::service

@@ -26,23 +26,26 @@ class ClosureReporter {
   void look_at(const model::Snapshot& snapshot);
 
  private:
-  using Texts = std::unordered_set<std::string>;
-  struct NodeTexts {
-    Texts before;  // the earlier texts of all changed nodes
-    Texts now;     // the texts of the current problems of one node
+  using ProblemTexts = std::unordered_set<std::string>;
+  struct NodeProblems {
+    ProblemTexts earlier;  // the earlier texts of all changed nodes
+    ProblemTexts current;  // the texts of the current problems of one node
   };
 
-  void look_at_node(const model::NodeState& node, NodeTexts& texts);
+  void report_node(const model::NodeState& node, NodeProblems& problems);
   /// Whether the problem has just begun. If so, counts and logs it.
-  bool is_first_report(ReservationProblem problem, const std::string& text, NodeTexts& texts);
-  void warn(const model::Holding& holding, ReservationProblem problem, const std::string& text);
+  bool is_first_report(ReservationProblem problem, const std::string& problem_text,
+                       NodeProblems& problems);
+  void warn_holder(const model::Holding& holding, ReservationProblem problem,
+                   const std::string& problem_text);
 
   ApiPort& api_;
   Metrics& metrics_;
   Log& log_;
-  base::Generation seen_;
-  std::vector<std::uint64_t> versions_;              // the versions at the last call, by slot
-  std::unordered_map<std::size_t, Texts> reported_;  // the texts of current problems, by slot
+  base::Generation seen_generation_;
+  std::vector<std::uint64_t> node_versions_;  // the versions at the last call, by slot
+  std::unordered_map<std::size_t, ProblemTexts>
+      reported_problems_;  // the texts of current problems, by slot
 };
 
 }  // namespace snug::service

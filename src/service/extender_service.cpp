@@ -23,28 +23,28 @@ namespace {
 /// answers 503 without running the call.
 template <typename Call>
 Reply measured(const ServiceParts& parts, Verb verb, codec::ReplyShape shape, const Call& call) {
-  const base::TimePoint start = parts.clock.now();
-  const bool ready = parts.readiness.is_ready();
-  if (!ready) parts.readiness.note_refused_call();
-  Reply reply = ready ? call()
-                      : Reply{503, codec::write_error(
-                                       shape, "Snug is not ready: " + parts.readiness.why_not())};
-  const auto took =
-      std::chrono::duration_cast<std::chrono::microseconds>(parts.clock.now() - start);
-  parts.metrics.verb_done(verb, reply.status == 200, took.count());
+  const base::TimePoint call_start = parts.clock.now();
+  const bool is_ready = parts.readiness.is_ready();
+  if (!is_ready) parts.readiness.note_refused_call();
+  Reply reply = is_ready ? call()
+                         : Reply{503, codec::write_error(shape, "Snug is not ready: " +
+                                                                    parts.readiness.why_not())};
+  const auto call_duration =
+      std::chrono::duration_cast<std::chrono::microseconds>(parts.clock.now() - call_start);
+  parts.metrics.verb_done(verb, reply.status == 200, call_duration.count());
   return reply;
 }
 
 /// The plan for a pod that holds GPUs of `node` from an earlier bind: only this node is feasible.
 plan::Plan stay_on(std::string_view node, std::span<const std::string_view> candidates) {
-  plan::Plan result;
-  result.verdicts.assign(candidates.size(), {.reason = model::ReasonCode::kUnsettled});
+  plan::Plan one_node_plan;
+  one_node_plan.verdicts.assign(candidates.size(), {.reason = model::ReasonCode::kUnsettled});
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i] != node) continue;
-    result.verdicts[i].reason = model::ReasonCode::kNone;
-    result.winner = i;
+    one_node_plan.verdicts[i].reason = model::ReasonCode::kNone;
+    one_node_plan.winner = i;
   }
-  return result;
+  return one_node_plan;
 }
 
 }  // namespace
@@ -71,8 +71,9 @@ Reply ExtenderService::bind(std::string& body) {
 }
 
 bool ExtenderService::serves(const model::PodFacts& pod) const {
-  const std::vector<std::string>& served = options_.scheduler_names;
-  return served.empty() || std::ranges::find(served, pod.scheduler_name) != served.end();
+  const std::vector<std::string>& scheduler_names = options_.scheduler_names;
+  return scheduler_names.empty() ||
+         std::ranges::find(scheduler_names, pod.scheduler_name) != scheduler_names.end();
 }
 
 AnswerMode ExtenderService::mode_for(const model::PodFacts& pod) const {
@@ -82,20 +83,20 @@ AnswerMode ExtenderService::mode_for(const model::PodFacts& pod) const {
 
 plan::Plan ExtenderService::decide(Names candidates, const PodClaim& claim,
                                    const model::Snapshot& snapshot) const {
-  if (const auto entry = parts_.ledger.find(claim.pod().facts.uid)) {
-    return stay_on(entry->holding->reservation.node, candidates);
+  if (const auto ledger_entry = parts_.ledger.find(claim.pod().facts.uid)) {
+    return stay_on(ledger_entry->holding->reservation.node, candidates);
   }
-  Memos::Lent memo(*memos_, claim.key());
-  return plan::plan({.snapshot = snapshot, .incoming = claim.view(), .cache = memo.get()},
+  Memos::Lent lent_cache(*memos_, claim.key());
+  return plan::plan({.snapshot = snapshot, .incoming = claim.view(), .cache = lent_cache.get()},
                     candidates);
 }
 
 void ExtenderService::note_winner(Names candidates, const PodClaim& claim, const plan::Plan& plan,
                                   const model::Snapshot& snapshot) {
   if (!plan.winner || plan.placement.allocations.empty()) return;
-  const auto found = snapshot.names->find(candidates[*plan.winner]);
-  if (!found) return;
-  auto intent = plan::to_holding(*snapshot.nodes[found->value], claim.view(), plan.placement);
+  const auto winner_slot = snapshot.names->find(candidates[*plan.winner]);
+  if (!winner_slot) return;
+  auto intent = plan::to_holding(*snapshot.nodes[winner_slot->value], claim.view(), plan.placement);
   intent->pod = claim.pod().facts.name;
   parts_.ledger.note_intent(std::move(intent));
 }

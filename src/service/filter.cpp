@@ -22,16 +22,17 @@ constexpr int kFirstMinorWithEmptyCandidates = 38;
 /// take the capacity that the terminating pods free.
 std::optional<std::size_t> awaited_node(const codec::ScheduleCall& call, const PodInfo& pod,
                                         const model::Snapshot& snapshot) {
-  const std::string& name = pod.facts.nominated_node_name;
-  const auto found = std::ranges::find(call.node_names, name);
-  const auto slot = name.empty() ? std::nullopt : snapshot.names->find(name);
-  if (!slot || found == call.node_names.end()) return std::nullopt;
-  const bool going = std::ranges::any_of(
-      snapshot.nodes[slot->value]->holdings, [&](const model::HoldingPtr& holding) {
+  const std::string& nominated_node = pod.facts.nominated_node_name;
+  const auto candidate = std::ranges::find(call.node_names, nominated_node);
+  const auto nominated_slot =
+      nominated_node.empty() ? std::nullopt : snapshot.names->find(nominated_node);
+  if (!nominated_slot || candidate == call.node_names.end()) return std::nullopt;
+  const bool is_being_freed = std::ranges::any_of(
+      snapshot.nodes[nominated_slot->value]->holdings, [&](const model::HoldingPtr& holding) {
         return holding->terminating && holding->rank.priority < pod.rank.priority;
       });
-  if (!going) return std::nullopt;
-  return static_cast<std::size_t>(found - call.node_names.begin());
+  if (!is_being_freed) return std::nullopt;
+  return static_cast<std::size_t>(candidate - call.node_names.begin());
 }
 
 }  // namespace
@@ -44,9 +45,9 @@ Reply ExtenderService::run_filter(std::string& body) {
             codec::write_error(codec::ReplyShape::kFilter, call.error().message)};
   }
   if (parts_.pod_creator != nullptr) {
-    if (const auto posted = parts_.pod_creator->post_pod(call->pod); !posted) {
-      const int status = posted.error().code == base::ErrorCode::kConflict ? 409 : 400;
-      return {status, codec::write_error(codec::ReplyShape::kFilter, posted.error().message)};
+    if (const auto posted_pod = parts_.pod_creator->post_pod(call->pod); !posted_pod) {
+      const int status = posted_pod.error().code == base::ErrorCode::kConflict ? 409 : 400;
+      return {status, codec::write_error(codec::ReplyShape::kFilter, posted_pod.error().message)};
     }
   }
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
@@ -73,27 +74,27 @@ Reply ExtenderService::filter_claim(const codec::ScheduleCall& call, const PodCl
   const plan::Plan plan = decide(call.node_names, claim, snapshot);
   if (!plan.winner) return refuse_each(call, claim, plan, snapshot);
   parts_.pending.note_accepted(pod.uid);
-  codec::FilterResult result;
+  codec::FilterResult filter_result;
   const AnswerMode mode = mode_for(pod);
   if (mode == AnswerMode::kWinner) {
-    result.feasible.push_back(*plan.winner);
+    filter_result.feasible.push_back(*plan.winner);
   } else {
     for (std::size_t i = 0; i < plan.verdicts.size(); ++i) {
-      if (plan.verdicts[i].reason == model::ReasonCode::kNone) result.feasible.push_back(i);
+      if (plan.verdicts[i].reason == model::ReasonCode::kNone) filter_result.feasible.push_back(i);
     }
   }
-  if (result.feasible.size() == 1) {
+  if (filter_result.feasible.size() == 1) {
     note_winner(call.node_names, claim, plan, snapshot);
   } else {
     parts_.ledger.end_intent(pod.uid);
   }
-  return {200, codec::write_filter(call, result)};
+  return {200, codec::write_filter(call, filter_result)};
 }
 
-void ExtenderService::note_refused(std::string_view uid, const std::string& text,
-                                   const RetryCondition& awaits) {
+void ExtenderService::note_refused(std::string_view uid, const std::string& refusal_text,
+                                   const RetryCondition& retry_condition) {
   parts_.ledger.end_intent(uid);
-  parts_.pending.note_refused(uid, text, awaits);
+  parts_.pending.note_refused(uid, refusal_text, retry_condition);
   // kube-scheduler may call filter for a pod that has already ended. The refusal of such a pod must
   // not be kept. The check comes last, since the pod may end at any time.
   if (parts_.ledger.has_ended(uid)) parts_.pending.note_accepted(uid);
@@ -101,42 +102,44 @@ void ExtenderService::note_refused(std::string_view uid, const std::string& text
 
 Reply ExtenderService::refuse_everywhere(const codec::ScheduleCall& call, std::string_view uid,
                                          const model::Refusal& refusal,
-                                         const RetryCondition& awaits) {
-  const std::string text = model::message(refusal);
-  codec::FilterResult result;
+                                         const RetryCondition& retry_condition) {
+  const std::string refusal_text = model::message(refusal);
+  codec::FilterResult filter_result;
   for (std::size_t i = 0; i < call.node_names.size(); ++i)
-    result.unresolvable.emplace_back(i, text);
-  note_refused(uid, text, awaits);
-  return {200, codec::write_filter(call, result)};
+    filter_result.unresolvable.emplace_back(i, refusal_text);
+  note_refused(uid, refusal_text, retry_condition);
+  return {200, codec::write_filter(call, filter_result)};
 }
 
 Reply ExtenderService::refuse_each(const codec::ScheduleCall& call, const PodClaim& claim,
                                    const plan::Plan& plan, const model::Snapshot& snapshot) {
-  codec::FilterResult result;
-  std::vector<std::string> texts;
-  texts.reserve(model::all_reasons().size());
+  codec::FilterResult filter_result;
+  std::vector<std::string> reason_texts;
+  reason_texts.reserve(model::all_reasons().size());
   for (std::size_t i = 0; i < model::all_reasons().size(); ++i) {
-    texts.push_back(model::message(static_cast<model::ReasonCode>(i)));
+    reason_texts.push_back(model::message(static_cast<model::ReasonCode>(i)));
   }
   const bool may_evict = options_.kubernetes_minor >= kFirstMinorWithEmptyCandidates;
-  const std::optional<std::size_t> awaited = awaited_node(call, claim.pod(), snapshot);
-  std::vector<std::size_t> counts(texts.size(), 0);
+  const std::optional<std::size_t> awaited_candidate = awaited_node(call, claim.pod(), snapshot);
+  std::vector<std::size_t> reason_counts(reason_texts.size(), 0);
   for (std::size_t i = 0; i < plan.verdicts.size(); ++i) {
-    const model::ReasonCode code = plan.verdicts[i].reason;
-    const bool evictable = model::reason_row(code).resolvable;
-    const bool resolvable =
-        i == awaited ? evictable || code == model::ReasonCode::kPromised : evictable && may_evict;
-    auto& list = resolvable ? result.failed : result.unresolvable;
-    list.emplace_back(i, texts[static_cast<std::size_t>(code)]);
-    ++counts[static_cast<std::size_t>(code)];
+    const model::ReasonCode reason = plan.verdicts[i].reason;
+    const bool evictable = model::reason_row(reason).resolvable;
+    const bool resolvable = i == awaited_candidate
+                                ? evictable || reason == model::ReasonCode::kPromised
+                                : evictable && may_evict;
+    auto& refused_nodes = resolvable ? filter_result.failed : filter_result.unresolvable;
+    refused_nodes.emplace_back(i, reason_texts[static_cast<std::size_t>(reason)]);
+    ++reason_counts[static_cast<std::size_t>(reason)];
   }
-  const auto most = std::ranges::max_element(counts) - counts.begin();
-  RetryCondition awaits{.freed = snapshot.freed_generation};
-  if (counts[static_cast<std::size_t>(model::ReasonCode::kPromised)] > 0) {
-    awaits.ended_intents = snapshot.ended_intents_generation;
+  const auto most_frequent = std::ranges::max_element(reason_counts) - reason_counts.begin();
+  RetryCondition retry_condition{.freed = snapshot.freed_generation};
+  if (reason_counts[static_cast<std::size_t>(model::ReasonCode::kPromised)] > 0) {
+    retry_condition.ended_intents = snapshot.ended_intents_generation;
   }
-  note_refused(claim.pod().facts.uid, texts[static_cast<std::size_t>(most)], awaits);
-  return {200, codec::write_filter(call, result)};
+  note_refused(claim.pod().facts.uid, reason_texts[static_cast<std::size_t>(most_frequent)],
+               retry_condition);
+  return {200, codec::write_filter(call, filter_result)};
 }
 
 }  // namespace snug::service

@@ -12,13 +12,13 @@ LayoutChanges::LayoutChanges(const model::Snapshot& snapshot) {
     if (snapshot.nodes[slot] == nullptr) continue;
     const model::NodeInventory& node = *snapshot.nodes[slot]->inventory;
     if (node.closed_to_all != model::ReasonCode::kReconfiguring) continue;
-    const auto comes = [&](std::string_view what) {
-      const auto [first, is_new] = nodes_.try_emplace(what, node.name);
-      if (!is_new) first->second = std::min(first->second, std::string_view(node.name));
+    const auto expect_resource = [&](std::string_view resource) {
+      const auto [first_node, is_new] = changing_nodes_.try_emplace(resource, node.name);
+      if (!is_new) first_node->second = std::min(first_node->second, std::string_view(node.name));
     };
-    for (const std::string& profile : node.expected_profiles) comes(profile);
+    for (const std::string& profile : node.expected_profiles) expect_resource(profile);
     // nvidia.com/gpu means whole GPUs, or slices with the MIG strategy `single`.
-    if (!node.expected_profiles.empty()) comes(model::kGpuResource);
+    if (!node.expected_profiles.empty()) expect_resource(model::kGpuResource);
   }
   if (!any()) return;
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
@@ -32,28 +32,30 @@ LayoutChanges::LayoutChanges(const model::Snapshot& snapshot) {
 }
 
 std::string_view LayoutChanges::awaited_by(const model::GpuRequest& request) const {
-  for (const model::ContainerRequest& asked : request.containers) {
-    const auto* kubelet = std::get_if<model::KubeletRequest>(&asked.device);
-    if (kubelet == nullptr || open_elsewhere_.contains(kubelet->resource)) continue;
-    const auto profile = mig::parse_resource_profile(mig::profile_in_resource(kubelet->resource));
-    const auto node = nodes_.find(profile ? profile->canonical : kubelet->resource);
-    if (node != nodes_.end()) return node->second;
+  for (const model::ContainerRequest& container_request : request.containers) {
+    const auto* kubelet_request = std::get_if<model::KubeletRequest>(&container_request.device);
+    if (kubelet_request == nullptr || open_elsewhere_.contains(kubelet_request->resource)) continue;
+    const auto profile =
+        mig::parse_resource_profile(mig::profile_in_resource(kubelet_request->resource));
+    const auto changing_node =
+        changing_nodes_.find(profile ? profile->canonical : kubelet_request->resource);
+    if (changing_node != changing_nodes_.end()) return changing_node->second;
   }
   return {};
 }
 
 void LayoutReporter::look_at(const model::Snapshot& snapshot, const PendingPods& pending) {
-  const LayoutChanges changes(snapshot);
-  if (!changes.any()) {
-    reported_.clear();
+  const LayoutChanges layout_changes(snapshot);
+  if (!layout_changes.any()) {
+    written_events_.clear();
     return;
   }
-  for (const PendingRow& row : pending.rows()) {
-    const model::PodFacts& pod = row.pod->facts;
-    if (!row.pod->request) continue;
-    const std::string_view node = changes.awaited_by(*row.pod->request);
-    if (node.empty() || reported_.size() >= max_reported_) continue;
-    if (!reported_.insert(pod.uid + " " + std::string(node)).second) continue;
+  for (const PendingRow& pending_pod : pending.rows()) {
+    const model::PodFacts& pod = pending_pod.pod->facts;
+    if (!pending_pod.pod->request) continue;
+    const std::string_view node = layout_changes.awaited_by(*pending_pod.pod->request);
+    if (node.empty() || written_events_.size() >= max_written_events_) continue;
+    if (!written_events_.insert(pod.uid + " " + std::string(node)).second) continue;
     api_.warn({.name_space = pod.name_space,
                .pod = pod.name,
                .uid = pod.uid,

@@ -23,7 +23,7 @@ class LayoutChanges {
  public:
   explicit LayoutChanges(const model::Snapshot& snapshot);
 
-  [[nodiscard]] bool any() const { return !nodes_.empty(); }
+  [[nodiscard]] bool any() const { return !changing_nodes_.empty(); }
   /// The first node by name whose layout change may make the request feasible; empty: there is
   /// none. The request must name nvidia.com/mig-* or nvidia.com/gpu, the node's cards must be able
   /// to have that resource, and no node outside a layout change may offer it.
@@ -32,7 +32,7 @@ class LayoutChanges {
  private:
   /// For each MIG profile, and for nvidia.com/gpu: the node that may offer it after the change of
   /// the node's layout. If there are several such nodes, the first by name.
-  std::map<std::string_view, std::string_view> nodes_;
+  std::map<std::string_view, std::string_view> changing_nodes_;
   std::set<std::string_view> open_elsewhere_;  // resources of nodes without a layout change
 };
 
@@ -41,14 +41,14 @@ class LayoutChanges {
 class LayoutReporter {
  public:
   LayoutReporter(ApiPort& api, const base::Limits& limits)
-      : api_(api), max_reported_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+      : api_(api), max_written_events_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
   void look_at(const model::Snapshot& snapshot, const PendingPods& pending);
 
  private:
   ApiPort& api_;
-  std::size_t max_reported_;
-  std::unordered_set<std::string> reported_;  // the pod uid and node of each event written
+  std::size_t max_written_events_;
+  std::unordered_set<std::string> written_events_;  // the pod uid and node of each event written
 };
 
 }  // namespace snug::service

@@ -16,33 +16,36 @@ class ExtenderService::Memos {
   class Lent {
    public:
     /// `key` is PodClaim::key(). If the key is empty, no cache can be used, and get() returns null.
-    Lent(Memos& owner, std::string key)
-        : owner_(owner), key_(std::move(key)), memo_(key_.empty() ? nullptr : owner.take(key_)) {}
+    Lent(Memos& memos, std::string key)
+        : memos_(memos),
+          key_(std::move(key)),
+          verdict_cache_(key_.empty() ? nullptr : memos.take_cache(key_)) {}
     ~Lent() {
-      if (memo_ != nullptr) owner_.give_back(std::move(key_), std::move(memo_));
+      if (verdict_cache_ != nullptr)
+        memos_.give_back_cache(std::move(key_), std::move(verdict_cache_));
     }
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
-    plan::VerdictCache* get() { return memo_.get(); }
+    plan::VerdictCache* get() { return verdict_cache_.get(); }
 
    private:
-    Memos& owner_;
+    Memos& memos_;
     std::string key_;
-    std::unique_ptr<plan::VerdictCache> memo_;
+    std::unique_ptr<plan::VerdictCache> verdict_cache_;
   };
 
  private:
-  std::unique_ptr<plan::VerdictCache> take(const std::string& key) {
+  std::unique_ptr<plan::VerdictCache> take_cache(const std::string& key) {
     const base::MutexLock lock(mutex_);
-    return memos_.take(key);
+    return verdict_caches_.take(key);
   }
-  void give_back(std::string key, std::unique_ptr<plan::VerdictCache> memo) {
+  void give_back_cache(std::string key, std::unique_ptr<plan::VerdictCache> verdict_cache) {
     const base::MutexLock lock(mutex_);
-    memos_.put_back(std::move(key), std::move(memo));
+    verdict_caches_.put_back(std::move(key), std::move(verdict_cache));
   }
 
   base::Mutex mutex_;
-  plan::VerdictCaches memos_ SNUG_GUARDED_BY(mutex_);
+  plan::VerdictCaches verdict_caches_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::service

@@ -24,12 +24,12 @@ class NodeIntake {
   /// Replaces all nodes by those of a list.
   void replace(std::vector<model::NodeFacts> nodes);
   void put(model::NodeFacts node);
-  void remove(std::string_view name);
+  void remove(std::string_view node_name);
 
  private:
   /// Returns the node's inventory. If the node is closed, logs the reason once.
-  [[nodiscard]] model::NodeInventory read(const model::NodeFacts& node);
-  void leave_out(model::NodeFacts node);
+  [[nodiscard]] model::NodeInventory read_inventory(const model::NodeFacts& node);
+  void leave_out_node(model::NodeFacts node);
   /// Adds left-out nodes to the ledger, while it has room.
   void fill_free_slots();
   /// Logs the number of left-out nodes if it has changed.
@@ -39,11 +39,11 @@ class NodeIntake {
   Metrics& metrics_;
   Log& log_;
   const base::Limits limits_;
-  std::unordered_map<std::string, std::string> logged_closed_;  // logged reason, by node name
+  std::unordered_map<std::string, std::string> logged_closures_;  // logged reason, by node name
   /// The nodes for which the ledger has no room, by name. If this map has maxNodes entries, a new
   /// node is ignored until its next change or the next list.
-  std::map<std::string, model::NodeFacts> left_out_;
-  std::size_t logged_left_out_ = 0;
+  std::map<std::string, model::NodeFacts> left_out_nodes_;
+  std::size_t logged_left_out_count_ = 0;
 };
 
 }  // namespace snug::service

@@ -5,97 +5,101 @@
 namespace snug::service {
 
 PendingPods::PendingPods(const base::Limits& limits)
-    : capacity_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+    : max_pending_pods_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
 PodInfoPtr PendingPods::intern(model::PodFacts facts) {
   facts.resource_version.clear();  // PodInfo::facts has no resource version
-  PodInfoPtr shown;
-  PodInfoPtr interned;
+  PodInfoPtr shown_record;
+  PodInfoPtr interned_record;
   {
     const base::MutexLock lock(mutex_);
-    if (const auto found = pods_.find(facts.uid); found != pods_.end()) shown = found->second;
-    const auto found = interned_.find(facts.uid);
-    if (found != interned_.end()) interned = found->second;
+    if (const auto unbound_pod = unbound_pods_.find(facts.uid); unbound_pod != unbound_pods_.end())
+      shown_record = unbound_pod->second;
+    const auto interned_pod = interned_.find(facts.uid);
+    if (interned_pod != interned_.end()) interned_record = interned_pod->second;
   }
-  if (shown != nullptr && shown->facts == facts) return shown;
-  if (interned != nullptr && interned->facts == facts) return interned;
-  auto made = std::make_shared<const PodInfo>(std::move(facts));
+  if (shown_record != nullptr && shown_record->facts == facts) return shown_record;
+  if (interned_record != nullptr && interned_record->facts == facts) return interned_record;
+  auto new_record = std::make_shared<const PodInfo>(std::move(facts));
   const base::MutexLock lock(mutex_);
-  const bool known = interned_.contains(made->facts.uid);
-  if (!known && interned_.size() >= capacity_) interned_.erase(interned_.begin());
-  interned_.insert_or_assign(made->facts.uid, made);
-  return made;
+  const bool is_interned = interned_.contains(new_record->facts.uid);
+  if (!is_interned && interned_.size() >= max_pending_pods_) interned_.erase(interned_.begin());
+  interned_.insert_or_assign(new_record->facts.uid, new_record);
+  return new_record;
 }
 
 void PendingPods::put(PodInfoPtr pod) {
   const base::MutexLock lock(mutex_);
   const std::string& uid = pod->facts.uid;
   interned_.erase(uid);
-  if (const auto found = pods_.find(uid); found != pods_.end()) {
-    found->second = std::move(pod);
-  } else if (pods_.size() < capacity_) {
-    pods_.emplace(uid, std::move(pod));
+  if (const auto unbound_pod = unbound_pods_.find(uid); unbound_pod != unbound_pods_.end()) {
+    unbound_pod->second = std::move(pod);
+  } else if (unbound_pods_.size() < max_pending_pods_) {
+    unbound_pods_.emplace(uid, std::move(pod));
   }
 }
 
 void PendingPods::remove(std::string_view uid) {
   const base::MutexLock lock(mutex_);
-  if (const auto found = pods_.find(uid); found != pods_.end()) pods_.erase(found);
-  if (const auto found = interned_.find(uid); found != interned_.end()) interned_.erase(found);
+  if (const auto unbound_pod = unbound_pods_.find(uid); unbound_pod != unbound_pods_.end())
+    unbound_pods_.erase(unbound_pod);
+  if (const auto interned_pod = interned_.find(uid); interned_pod != interned_.end())
+    interned_.erase(interned_pod);
   forget_refusal(uid);
 }
 
 void PendingPods::list_begins() {
   const base::MutexLock lock(mutex_);
-  list_sequence_ = sequence_;
+  list_sequence_ = refusal_sequence_;
 }
 
 void PendingPods::replace(std::vector<PodInfoPtr> pods) {
   const base::MutexLock lock(mutex_);
-  pods_.clear();
+  unbound_pods_.clear();
   interned_.clear();
   for (PodInfoPtr& pod : pods) {
-    if (pods_.size() >= capacity_) break;
+    if (unbound_pods_.size() >= max_pending_pods_) break;
     const std::string& uid = pod->facts.uid;
-    pods_.insert_or_assign(uid, std::move(pod));
+    unbound_pods_.insert_or_assign(uid, std::move(pod));
   }
-  std::vector<std::string> gone;
-  for (const auto& [uid, refused] : refused_) {
-    if (!pods_.contains(uid) && refused.sequence <= list_sequence_) gone.push_back(uid);
+  std::vector<std::string> gone_uids;
+  for (const auto& [uid, refusal] : refusals_) {
+    if (!unbound_pods_.contains(uid) && refusal.sequence <= list_sequence_)
+      gone_uids.push_back(uid);
   }
-  for (const std::string& uid : gone) forget_refusal(uid);
+  for (const std::string& uid : gone_uids) forget_refusal(uid);
 }
 
 PodInfoPtr PendingPods::find(std::string_view uid) const {
   const base::MutexLock lock(mutex_);
-  const auto found = pods_.find(uid);
-  return found == pods_.end() ? nullptr : found->second;
+  const auto unbound_pod = unbound_pods_.find(uid);
+  return unbound_pod == unbound_pods_.end() ? nullptr : unbound_pod->second;
 }
 
 std::vector<PendingRow> PendingPods::rows() const {
   const base::MutexLock lock(mutex_);
   std::vector<PendingRow> rows;
-  rows.reserve(pods_.size());
-  for (const auto& [uid, pod] : pods_) {
-    const auto refused = refused_.find(uid);
-    rows.push_back({pod, refused == refused_.end() ? std::string() : refused->second.message});
+  rows.reserve(unbound_pods_.size());
+  for (const auto& [uid, pod] : unbound_pods_) {
+    const auto refusal = refusals_.find(uid);
+    rows.push_back({pod, refusal == refusals_.end() ? std::string() : refusal->second.message});
   }
   return rows;
 }
 
 std::size_t PendingPods::size() const {
   const base::MutexLock lock(mutex_);
-  return pods_.size();
+  return unbound_pods_.size();
 }
 
 void PendingPods::note_refused(std::string_view uid, std::string message,
-                               const RetryCondition& awaits) {
+                               const RetryCondition& retry_condition) {
   const base::MutexLock lock(mutex_);
   forget_refusal(uid);
-  if (refused_.size() >= capacity_) forget_refusal(std::string(refused_.begin()->first));
-  refused_.emplace(uid, Refused{std::move(message), awaits, ++sequence_});
-  ++awaiting_freed_[awaits.freed];
-  ++awaiting_intents_[awaits.ended_intents];
+  if (refusals_.size() >= max_pending_pods_) forget_refusal(std::string(refusals_.begin()->first));
+  refusals_.emplace(uid, PodRefusal{std::move(message), retry_condition, ++refusal_sequence_});
+  ++awaiting_freed_[retry_condition.freed];
+  ++awaiting_intents_[retry_condition.ended_intents];
 }
 
 void PendingPods::note_accepted(std::string_view uid) {
@@ -103,23 +107,23 @@ void PendingPods::note_accepted(std::string_view uid) {
   forget_refusal(uid);
 }
 
-bool PendingPods::any_retryable(base::Generation room, base::Generation intents_ended) const {
+bool PendingPods::any_retryable(base::Generation freed, base::Generation ended_intents) const {
   const base::MutexLock lock(mutex_);
-  if (refused_.empty()) return false;
-  return awaiting_freed_.begin()->first < room || awaiting_intents_.begin()->first < intents_ended;
+  if (refusals_.empty()) return false;
+  return awaiting_freed_.begin()->first < freed || awaiting_intents_.begin()->first < ended_intents;
 }
 
 void PendingPods::forget_refusal(std::string_view uid) {
-  const auto found = refused_.find(uid);
-  if (found == refused_.end()) return;
-  const auto count_down = [](std::map<base::Generation, std::size_t>& counts,
-                             base::Generation generation) {
-    const auto count = counts.find(generation);
-    if (--count->second == 0) counts.erase(count);
+  const auto refusal = refusals_.find(uid);
+  if (refusal == refusals_.end()) return;
+  const auto uncount_refusal = [](std::map<base::Generation, std::size_t>& refusal_counts,
+                                  base::Generation generation) {
+    const auto refusal_count = refusal_counts.find(generation);
+    if (--refusal_count->second == 0) refusal_counts.erase(refusal_count);
   };
-  count_down(awaiting_freed_, found->second.awaits.freed);
-  count_down(awaiting_intents_, found->second.awaits.ended_intents);
-  refused_.erase(found);
+  uncount_refusal(awaiting_freed_, refusal->second.retry_condition.freed);
+  uncount_refusal(awaiting_intents_, refusal->second.retry_condition.ended_intents);
+  refusals_.erase(refusal);
 }
 
 }  // namespace snug::service

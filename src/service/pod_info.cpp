@@ -9,12 +9,12 @@ namespace {
 
 /// Clears the resource version. It changes with each status update, but no value that PodInfo
 /// computes depends on it.
-model::PodFacts without_version(model::PodFacts facts) {
+model::PodFacts without_resource_version(model::PodFacts facts) {
   facts.resource_version.clear();
   return facts;
 }
 
-std::optional<demand::PodShape> shape_if_asked(
+std::optional<demand::PodShape> gpu_pod_shape(
     const std::expected<model::GpuRequest, model::Refusal>& request,
     const model::HostResources& host) {
   if (!request || request->empty()) return std::nullopt;
@@ -24,11 +24,11 @@ std::optional<demand::PodShape> shape_if_asked(
 }  // namespace
 
 PodInfo::PodInfo(model::PodFacts pod_facts)
-    : facts(without_version(std::move(pod_facts))),
+    : facts(without_resource_version(std::move(pod_facts))),
       request(request::parse_request(facts)),
       host(request::host_requests_of(facts)),
       rank{.priority = facts.priority, .created = facts.creation_timestamp, .uid = facts.uid},
-      shape(shape_if_asked(request, host)) {}
+      shape(gpu_pod_shape(request, host)) {}
 
 PodClaim::PodClaim(PodInfoPtr pod, CurrentPolicy policy, score::ProfileChoice profiles)
     : pod_(std::move(pod)), policy_(std::move(policy)), profiles_(std::move(profiles)) {}
@@ -42,8 +42,8 @@ std::expected<PodClaim, model::Refusal> PodClaim::make(PodInfoPtr pod, CurrentPo
 }
 
 std::string PodClaim::key() const {
-  std::string key = plan::verdict_cache_key(view());
-  return key.empty() ? key : std::to_string(policy_.version) + '\n' + key;
+  std::string verdict_key = plan::verdict_cache_key(view());
+  return verdict_key.empty() ? verdict_key : std::to_string(policy_.version) + '\n' + verdict_key;
 }
 
 }  // namespace snug::service

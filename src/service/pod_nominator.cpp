@@ -23,17 +23,17 @@ void PodNominator::update(const PodInfo& pod) {
   if (nomination == nullptr) {
     ledger_.end_nomination(pod.facts.uid);
   } else if (!ledger_.nominate(std::move(nomination))) {
-    log_kept(Kept::kSome);
+    log_nominations_kept(NominationsKept::kSome);
   }
 }
 
-void PodNominator::replaced(std::size_t not_kept) {
-  log_kept(not_kept > 0 ? Kept::kSome : Kept::kAll);
+void PodNominator::replaced(std::size_t dropped_nominations) {
+  log_nominations_kept(dropped_nominations > 0 ? NominationsKept::kSome : NominationsKept::kAll);
 }
 
-void PodNominator::log_kept(Kept kept) {
-  if (kept == std::exchange(logged_, kept)) return;
-  if (kept == Kept::kAll) {
+void PodNominator::log_nominations_kept(NominationsKept kept) {
+  if (kept == std::exchange(logged_kept_, kept)) return;
+  if (kept == NominationsKept::kAll) {
     log_.write(LogLevel::kInfo, "GPUs are kept free for every nominated pod again");
     return;
   }

@@ -24,20 +24,20 @@ class PodNominator {
 
   /// Updates the nomination of an unbound pod that has changed.
   void update(const PodInfo& pod);
-  /// Must be called after a list has replaced all nominations. `not_kept` is the number of
-  /// nominations that the ledger dropped.
-  void replaced(std::size_t not_kept);
+  /// Must be called after a list has replaced all nominations. `dropped_nominations` is the number
+  /// of nominations that the ledger dropped.
+  void replaced(std::size_t dropped_nominations);
 
  private:
-  enum class Kept : std::uint8_t { kAll, kSome };
+  enum class NominationsKept : std::uint8_t { kAll, kSome };
   /// Logs a change of `kept`: whether GPUs are kept free for all nominated pods or only for some. A
   /// change back to kAll becomes known only with a list of pods.
-  void log_kept(Kept kept);
+  void log_nominations_kept(NominationsKept kept);
 
   ledger::Ledger& ledger_;
   Log& log_;
   const std::int64_t max_nominations_;
-  Kept logged_ = Kept::kAll;
+  NominationsKept logged_kept_ = NominationsKept::kAll;
 };
 
 }  // namespace snug::service

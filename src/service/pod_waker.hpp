@@ -26,7 +26,7 @@ struct PodWakerParts {
 class PodWaker {
  public:
   PodWaker(PodWakerParts parts, const base::Limits& limits)
-      : parts_(parts), interval_(limits.wake_interval_ms) {}
+      : parts_(parts), wake_interval_(limits.wake_interval_ms) {}
 
   /// Wakes the refused pods if one of them can be retried, but at most once per
   /// wake_interval_ms.
@@ -37,10 +37,10 @@ class PodWaker {
 
  private:
   PodWakerParts parts_;
-  const std::chrono::milliseconds interval_;
+  const std::chrono::milliseconds wake_interval_;
   bool woken_since_lead_ = false;
-  base::Generation woken_at_;
-  std::optional<base::TimePoint> last_try_;
+  base::Generation woken_generation_;
+  std::optional<base::TimePoint> last_wake_attempt_;
   std::string logged_failure_;  // the error of the last attempt; empty: it succeeded
 };
 

@@ -16,42 +16,42 @@ namespace {
 /// The pods whose binds have an unknown outcome. kube-scheduler regards these binds as failed, and
 /// rejects an answer that names such a pod as a victim.
 std::vector<ledger::LedgerEntry> unsettled_pods(const ledger::Ledger& ledger) {
-  std::vector<ledger::LedgerEntry> entries = ledger.unconfirmed();
-  std::erase_if(entries, [](const ledger::LedgerEntry& entry) {
+  std::vector<ledger::LedgerEntry> unsettled = ledger.unconfirmed();
+  std::erase_if(unsettled, [](const ledger::LedgerEntry& entry) {
     return entry.state != ledger::HoldingState::kUnsettled;
   });
-  return entries;
+  return unsettled;
 }
 
 std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
                                                const PodClaim& claim,
                                                const model::Snapshot& snapshot,
-                                               std::span<const std::string_view> spared) {
+                                               std::span<const std::string_view> protected_uids) {
   const plan::Preemptor preemptor{.incoming = claim.view(),
                                   .has_other_constraints = claim.pod().facts.has_other_constraints};
-  fit::FitMemo memo(preemptor.incoming.request);
-  std::vector<codec::NodeVictims> answer;
-  for (const codec::NodeVictims& offer : call.candidates) {
+  fit::FitMemo fit_memo(preemptor.incoming.request);
+  std::vector<codec::NodeVictims> victims_by_node;
+  for (const codec::NodeVictims& candidate : call.candidates) {
     // A timely answer about some nodes is better than a late answer about all.
-    if (memo.work() > base::kMaxEvictionWorkPerCall) break;
-    const auto found = snapshot.names->find(offer.node);
-    if (!found) continue;
-    const auto nominations = snapshot.nominations.find(found->value);
-    const model::Nominations* nominated =
-        nominations == snapshot.nominations.end() ? nullptr : &nominations->second;
-    answer.push_back(
-        {.node = offer.node,
+    if (fit_memo.work() > base::kMaxEvictionWorkPerCall) break;
+    const auto node_slot = snapshot.names->find(candidate.node);
+    if (!node_slot) continue;
+    const auto node_nominations = snapshot.nominations.find(node_slot->value);
+    const model::Nominations* nominations =
+        node_nominations == snapshot.nominations.end() ? nullptr : &node_nominations->second;
+    victims_by_node.push_back(
+        {.node = candidate.node,
          .uids = plan::choose_victims(preemptor,
-                                      {.node = *snapshot.nodes[found->value],
+                                      {.node = *snapshot.nodes[node_slot->value],
                                        .context = {.namespace_usage = snapshot.namespace_usage,
-                                                   .nominations = nominated,
+                                                   .nominations = nominations,
                                                    .demand = *snapshot.demand},
-                                       .proposed_victims = offer.uids,
-                                       .protected_uids = spared},
-                                      memo),
-         .pdb_violations = offer.pdb_violations});
+                                       .proposed_victims = candidate.uids,
+                                       .protected_uids = protected_uids},
+                                      fit_memo),
+         .pdb_violations = candidate.pdb_violations});
   }
-  return answer;
+  return victims_by_node;
 }
 
 }  // namespace
@@ -63,23 +63,24 @@ Reply ExtenderService::run_preempt(std::string& body) {
     return {status_of(call.error()),
             codec::write_error(codec::ReplyShape::kPreempt, call.error().message)};
   }
-  Reply nobody{200, codec::write_preempt({})};
+  Reply no_victims{200, codec::write_preempt({})};
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
-  if (!pod->request) return nobody;
+  if (!pod->request) return no_victims;
   if (pod->request->empty()) return {200, codec::write_preempt(call->candidates)};
   // No pod is evicted for a preemptor that already holds GPUs from an earlier bind.
-  if (!serves(pod->facts) || parts_.ledger.find(pod->facts.uid)) return nobody;
+  if (!serves(pod->facts) || parts_.ledger.find(pod->facts.uid)) return no_victims;
   const auto claim = PodClaim::make(pod, parts_.policy.current());
-  if (!claim) return nobody;
+  if (!claim) return no_victims;
   // The snapshot must be taken before the list of unsettled pods. So if a pod of the snapshot
   // becomes unsettled in between, the list has it too.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const std::vector<ledger::LedgerEntry> unsettled = unsettled_pods(parts_.ledger);
-  std::vector<std::string_view> spared;
-  spared.reserve(unsettled.size());
-  for (const ledger::LedgerEntry& entry : unsettled) spared.push_back(entry.holding->uid);
-  std::ranges::sort(spared);
-  return {200, codec::write_preempt(choose_on_each(*call, *claim, *snapshot, spared))};
+  std::vector<std::string_view> protected_uids;
+  protected_uids.reserve(unsettled.size());
+  for (const ledger::LedgerEntry& unsettled_entry : unsettled)
+    protected_uids.push_back(unsettled_entry.holding->uid);
+  std::ranges::sort(protected_uids);
+  return {200, codec::write_preempt(choose_on_each(*call, *claim, *snapshot, protected_uids))};
 }
 
 }  // namespace snug::service

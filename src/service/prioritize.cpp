@@ -14,23 +14,23 @@ Reply ExtenderService::run_prioritize(std::string& body) {
     return {status_of(call.error()),
             codec::write_error(codec::ReplyShape::kPrioritize, call.error().message)};
   }
-  std::vector<codec::HostPriority> scores;
+  std::vector<codec::HostPriority> host_priorities;
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
-  if (!pod->asks_for_gpus()) return {200, codec::write_prioritize(scores)};
+  if (!pod->asks_for_gpus()) return {200, codec::write_prioritize(host_priorities)};
   const auto claim = PodClaim::make(pod, parts_.policy.current());
-  if (!claim) return {200, codec::write_prioritize(scores)};
+  if (!claim) return {200, codec::write_prioritize(host_priorities)};
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const plan::Plan plan = decide(call->node_names, *claim, *snapshot);
-  if (!plan.winner) return {200, codec::write_prioritize(scores)};
+  if (!plan.winner) return {200, codec::write_prioritize(host_priorities)};
   if (mode_for(pod->facts) == AnswerMode::kAdvise) {
-    const std::vector<int> values = plan::extender_scores(plan);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      scores.push_back({call->node_names[i], values[i]});
+    const std::vector<int> node_scores = plan::extender_scores(plan);
+    for (std::size_t i = 0; i < node_scores.size(); ++i)
+      host_priorities.push_back({call->node_names[i], node_scores[i]});
   } else {
-    scores.push_back({call->node_names[*plan.winner], plan::kMaxExtenderPriority});
+    host_priorities.push_back({call->node_names[*plan.winner], plan::kMaxExtenderPriority});
     note_winner(call->node_names, *claim, plan, *snapshot);
   }
-  return {200, codec::write_prioritize(scores)};
+  return {200, codec::write_prioritize(host_priorities)};
 }
 
 }  // namespace snug::service

@@ -18,34 +18,34 @@ class ExtenderService::Readers {
 
   class Lent {
    public:
-    explicit Lent(Readers& owner) : owner_(owner), reader_(owner.take()) {}
-    ~Lent() { owner_.give_back(std::move(reader_)); }
+    explicit Lent(Readers& readers) : readers_(readers), reader_(readers.take_reader()) {}
+    ~Lent() { readers_.give_back_reader(std::move(reader_)); }
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
     codec::ExtenderReader* operator->() { return reader_.get(); }
 
    private:
-    Readers& owner_;
+    Readers& readers_;
     std::unique_ptr<codec::ExtenderReader> reader_;
   };
 
  private:
-  std::unique_ptr<codec::ExtenderReader> take() {
+  std::unique_ptr<codec::ExtenderReader> take_reader() {
     const base::MutexLock lock(mutex_);
-    if (idle_.empty()) return std::make_unique<codec::ExtenderReader>(limits_);
-    auto reader = std::move(idle_.back());
-    idle_.pop_back();
+    if (idle_readers_.empty()) return std::make_unique<codec::ExtenderReader>(limits_);
+    auto reader = std::move(idle_readers_.back());
+    idle_readers_.pop_back();
     return reader;
   }
-  void give_back(std::unique_ptr<codec::ExtenderReader> reader) {
+  void give_back_reader(std::unique_ptr<codec::ExtenderReader> reader) {
     reader->trim();
     const base::MutexLock lock(mutex_);
-    if (idle_.size() < base::kMaxPooledBuffers) idle_.push_back(std::move(reader));
+    if (idle_readers_.size() < base::kMaxPooledBuffers) idle_readers_.push_back(std::move(reader));
   }
 
   const base::Limits limits_;
   base::Mutex mutex_;
-  std::vector<std::unique_ptr<codec::ExtenderReader>> idle_ SNUG_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<codec::ExtenderReader>> idle_readers_ SNUG_GUARDED_BY(mutex_);
 };
 
 /// The HTTP status for a body that could not be read.

@@ -21,39 +21,39 @@ void Readiness::start_leading() {
   conflict_ = false;
 }
 
-void Readiness::stand_by(std::string leader, std::string why_nobody) {
+void Readiness::stand_by(std::string leader, std::string why_no_leader) {
   leads_ = false;
   const base::MutexLock lock(mutex_);
   leader_ = std::move(leader);
-  why_nobody_ = std::move(why_nobody);
+  why_no_leader_ = std::move(why_no_leader);
 }
 
-void Readiness::set_lease_problem(std::string problem) {
+void Readiness::set_lease_problem(std::string lease_problem) {
   const base::MutexLock lock(mutex_);
-  lease_problem_ = std::move(problem);
+  lease_problem_ = std::move(lease_problem);
 }
 
 void Readiness::begin_list(Resource resource) {
-  at(resource).began_in_leadership = leadership_.load();
+  stream_of(resource).began_in_leadership = leadership_.load();
 }
 
 void Readiness::mark_listed(Resource resource) {
-  Stream& stream = at(resource);
+  Stream& stream = stream_of(resource);
   stream.listed_in_leadership = stream.began_in_leadership.load();
 }
 
 void Readiness::mark_alive(Resource resource, std::string_view version) {
-  Stream& stream = at(resource);
+  Stream& stream = stream_of(resource);
   stream.alive_at = nanoseconds(clock_.now());
   stream.established = true;
   stream.reported = true;
   if (version.empty()) return;
   const base::MutexLock lock(mutex_);
-  versions_[static_cast<std::size_t>(resource)] = version;
+  stream_versions_[static_cast<std::size_t>(resource)] = version;
 }
 
 void Readiness::mark_lost(Resource resource) {
-  Stream& stream = at(resource);
+  Stream& stream = stream_of(resource);
   const std::int64_t now = nanoseconds(clock_.now());
   if (!stream.reported) stream.alive_at = now;
   if (stream.established || !stream.reported) stream.lost_at = now;
@@ -85,44 +85,45 @@ bool Readiness::is_warm_standby() const {
 }
 
 std::string Readiness::why_stream_is_not(Resource resource) const {
-  const Stream& stream = at(resource);
-  const std::string name(kResourceNames[resource]);
+  const Stream& stream = stream_of(resource);
+  const std::string resource_name(kResourceNames[resource]);
   if (stream.listed_in_leadership == 0)
-    return "the first list of " + name + " has not been received yet";
+    return "the first list of " + resource_name + " has not been received yet";
   if (!is_alive(stream)) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(
+    const auto stream_age = std::chrono::duration_cast<std::chrono::seconds>(
         this->age(resource).value_or(std::chrono::milliseconds(0)));
-    return std::string("the watch of ") + name +
+    return std::string("the watch of ") + resource_name +
            (stream.established ? "" : " is not established, and") + " has shown nothing for " +
-           std::to_string(age.count()) + " s, so the view of this Snug may be out of date";
+           std::to_string(stream_age.count()) + " s, so the view of this Snug may be out of date";
   }
   if (!is_listed(stream))
-    return name + " are being listed again, since this Snug has just become leader";
+    return resource_name + " are being listed again, since this Snug has just become leader";
   return "";
 }
 
 std::string Readiness::why_not() const {
-  std::string why;
+  std::string stream_reasons;
   for (const Resource resource : {Resource::kNodes, Resource::kPods}) {
-    const std::string one = why_stream_is_not(resource);
-    if (!one.empty()) why += (why.empty() ? "" : "; ") + one;
+    const std::string stream_reason = why_stream_is_not(resource);
+    if (!stream_reason.empty())
+      stream_reasons += (stream_reasons.empty() ? "" : "; ") + stream_reason;
   }
-  if (leads_) return why;
+  if (leads_) return stream_reasons;
   const base::MutexLock lock(mutex_);
-  std::string standby = "this Snug is a standby, and ";
+  std::string standby_reason = "this Snug is a standby, and ";
   if (!leader_.empty()) {
-    standby += "the leader is " + leader_;
+    standby_reason += "the leader is " + leader_;
   } else {
-    standby += why_nobody_.empty() ? "no leader is known" : why_nobody_;
+    standby_reason += why_no_leader_.empty() ? "no leader is known" : why_no_leader_;
   }
   if (conflict_) {
-    standby +=
+    standby_reason +=
         "; but a scheduler calls this Snug: there is another installation, or schedulerLease is "
         "not "
         "the Lease of that scheduler";
   }
-  if (!lease_problem_.empty()) standby += "; the Lease: " + lease_problem_;
-  return why.empty() ? standby : standby + "; " + why;
+  if (!lease_problem_.empty()) standby_reason += "; the Lease: " + lease_problem_;
+  return stream_reasons.empty() ? standby_reason : standby_reason + "; " + stream_reasons;
 }
 
 std::string Readiness::leader() const {
@@ -131,7 +132,7 @@ std::string Readiness::leader() const {
 }
 
 std::optional<std::chrono::milliseconds> Readiness::age(Resource resource) const {
-  const Stream& stream = at(resource);
+  const Stream& stream = stream_of(resource);
   if (!stream.reported) return std::nullopt;
   return std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::nanoseconds(nanoseconds(clock_.now()) - stream.alive_at));
@@ -139,7 +140,7 @@ std::optional<std::chrono::milliseconds> Readiness::age(Resource resource) const
 
 std::string Readiness::version(Resource resource) const {
   const base::MutexLock lock(mutex_);
-  return versions_[static_cast<std::size_t>(resource)];
+  return stream_versions_[static_cast<std::size_t>(resource)];
 }
 
 }  // namespace snug::service

@@ -19,27 +19,28 @@ namespace snug::service {
 struct Reconciler::Jobs {
   Jobs(const ReconcilerParts& parts, const base::Limits& limits)
       : bound_pods({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
-        nominator(parts.ledger, parts.log, limits),
-        nodes(parts.ledger, parts.metrics, parts.log, limits),
-        waker({parts.ledger, parts.pending, parts.api, parts.metrics, parts.log, parts.clock},
-              limits),
-        settler({parts.ledger, parts.pending, parts.demand, bound_pods, parts.api, parts.clock},
-                limits),
-        closures(parts.api, parts.metrics, parts.log),
-        layouts(parts.api, limits),
+        pod_nominator(parts.ledger, parts.log, limits),
+        node_intake(parts.ledger, parts.metrics, parts.log, limits),
+        pod_waker({parts.ledger, parts.pending, parts.api, parts.metrics, parts.log, parts.clock},
+                  limits),
+        bind_settler(
+            {parts.ledger, parts.pending, parts.demand, bound_pods, parts.api, parts.clock},
+            limits),
+        closure_reporter(parts.api, parts.metrics, parts.log),
+        layout_reporter(parts.api, limits),
         settle_interval(limits.settle_interval_ms) {}
 
   BoundPods bound_pods;
   // Members that only the thread that reports pods uses.
-  PodNominator nominator;
-  ledger::ListMark list_mark;
+  PodNominator pod_nominator;
+  ledger::ListMark pod_list_mark;
   // Members that only the thread that reports nodes uses.
-  NodeIntake nodes;
+  NodeIntake node_intake;
   // Members that only the thread that calls tick() uses.
-  PodWaker waker;
-  BindSettler settler;
-  ClosureReporter closures;
-  LayoutReporter layouts;
+  PodWaker pod_waker;
+  BindSettler bind_settler;
+  ClosureReporter closure_reporter;
+  LayoutReporter layout_reporter;
   const std::chrono::milliseconds settle_interval;
   base::TimePoint last_settle;
 };
@@ -69,44 +70,45 @@ void Reconciler::stream_lost(Resource resource) { parts_.readiness.mark_lost(res
 
 void Reconciler::pod_list_started() {
   parts_.readiness.begin_list(Resource::kPods);
-  jobs_->list_mark = parts_.ledger.begin_list();
+  jobs_->pod_list_mark = parts_.ledger.begin_list();
   parts_.pending.list_begins();
 }
 
 void Reconciler::pods_listed(std::vector<model::PodFacts> pods) {
-  ledger::ListedPods listed;
-  std::vector<PodInfoPtr> bound;
-  std::vector<PodInfoPtr> unbound;
-  std::vector<ledger::DemandTracker::ObservedPod> demand;
-  for (model::PodFacts& facts : pods) {
-    if (facts.finished) continue;
+  ledger::ListedPods listed_pods;
+  std::vector<PodInfoPtr> bound_pods;
+  std::vector<PodInfoPtr> unbound_pods;
+  std::vector<ledger::DemandTracker::ObservedPod> observed_pods;
+  for (model::PodFacts& pod_facts : pods) {
+    if (pod_facts.finished) continue;
     // A pod that ended after the list was requested stays ended: it is neither pending nor part of
     // the demand.
-    if (parts_.ledger.ended_after(jobs_->list_mark, facts.uid)) {
-      listed.living.insert(facts.uid);
+    if (parts_.ledger.ended_after(jobs_->pod_list_mark, pod_facts.uid)) {
+      listed_pods.living.insert(pod_facts.uid);
       continue;
     }
-    const bool is_bound = !facts.node_name.empty();
-    const PodInfoPtr pod = is_bound ? std::make_shared<const PodInfo>(std::move(facts))
-                                    : parts_.pending.intern(std::move(facts));
-    listed.living.insert(pod->facts.uid);
-    if (auto seen = demand_of(*pod)) demand.push_back(*std::move(seen));
+    const bool is_bound = !pod_facts.node_name.empty();
+    const PodInfoPtr pod = is_bound ? std::make_shared<const PodInfo>(std::move(pod_facts))
+                                    : parts_.pending.intern(std::move(pod_facts));
+    listed_pods.living.insert(pod->facts.uid);
+    if (auto observed_pod = demand_of(*pod)) observed_pods.push_back(*std::move(observed_pod));
     if (is_bound) {
-      listed.bound.push_back(jobs_->bound_pods.read(*pod));
+      listed_pods.bound.push_back(jobs_->bound_pods.read(*pod));
     } else if (model::NominationPtr nomination = PodNominator::nomination_of(*pod)) {
-      listed.nominated.push_back(std::move(nomination));
+      listed_pods.nominated.push_back(std::move(nomination));
     }
-    (is_bound ? bound : unbound).push_back(pod);
+    (is_bound ? bound_pods : unbound_pods).push_back(pod);
   }
-  const ledger::ListResult result = parts_.ledger.replace_holdings(jobs_->list_mark, listed);
-  for (const PodInfoPtr& pod : bound) {
-    if (std::ranges::binary_search(result.edited_uids, pod->facts.uid)) {
+  const ledger::ListResult list_result =
+      parts_.ledger.replace_holdings(jobs_->pod_list_mark, listed_pods);
+  for (const PodInfoPtr& pod : bound_pods) {
+    if (std::ranges::binary_search(list_result.edited_uids, pod->facts.uid)) {
       jobs_->bound_pods.report_edit(*pod);
     }
   }
-  jobs_->nominator.replaced(result.dropped_nominations);
-  parts_.demand.observe_pod_list(demand);
-  parts_.pending.replace(std::move(unbound));
+  jobs_->pod_nominator.replaced(list_result.dropped_nominations);
+  parts_.demand.observe_pod_list(observed_pods);
+  parts_.pending.replace(std::move(unbound_pods));
   parts_.readiness.mark_listed(Resource::kPods);
 }
 
@@ -116,10 +118,10 @@ void Reconciler::pod_changed(model::PodFacts pod) {
   } else if (pod.node_name.empty()) {
     unbound_pod_changed(std::move(pod));
   } else {
-    const PodInfo bound(std::move(pod));
-    parts_.pending.remove(bound.facts.uid);
-    jobs_->bound_pods.apply(bound, BoundPods::ShownBy::kWatch);
-    note_demand(bound);
+    const PodInfo bound_pod(std::move(pod));
+    parts_.pending.remove(bound_pod.facts.uid);
+    jobs_->bound_pods.apply(bound_pod, BoundPods::ShownBy::kWatch);
+    note_demand(bound_pod);
   }
 }
 
@@ -127,7 +129,7 @@ void Reconciler::unbound_pod_changed(model::PodFacts facts) {
   if (parts_.ledger.has_ended(facts.uid)) return;
   PodInfoPtr pod = parts_.pending.intern(std::move(facts));
   note_demand(*pod);
-  jobs_->nominator.update(*pod);
+  jobs_->pod_nominator.update(*pod);
   parts_.pending.put(std::move(pod));
 }
 
@@ -141,9 +143,9 @@ void Reconciler::pod_gone(const model::PodFacts& pod) {
 }
 
 void Reconciler::note_demand(const PodInfo& pod) {
-  const auto seen = demand_of(pod);
-  if (!seen || parts_.ledger.has_ended(pod.facts.uid)) return;
-  parts_.demand.observe_pod(*seen);
+  const auto observed_pod = demand_of(pod);
+  if (!observed_pod || parts_.ledger.has_ended(pod.facts.uid)) return;
+  parts_.demand.observe_pod(*observed_pod);
   // tick() runs in another thread, and may have ended the pod since the first check.
   if (parts_.ledger.has_ended(pod.facts.uid)) parts_.demand.pod_left(pod.facts.uid);
 }
@@ -151,27 +153,27 @@ void Reconciler::note_demand(const PodInfo& pod) {
 void Reconciler::node_list_started() { parts_.readiness.begin_list(Resource::kNodes); }
 
 void Reconciler::nodes_listed(std::vector<model::NodeFacts> nodes) {
-  jobs_->nodes.replace(std::move(nodes));
+  jobs_->node_intake.replace(std::move(nodes));
   parts_.demand.observe_nodes();
   parts_.readiness.mark_listed(Resource::kNodes);
 }
 
-void Reconciler::node_changed(model::NodeFacts node) { jobs_->nodes.put(std::move(node)); }
+void Reconciler::node_changed(model::NodeFacts node) { jobs_->node_intake.put(std::move(node)); }
 
-void Reconciler::node_gone(std::string_view name) { jobs_->nodes.remove(name); }
+void Reconciler::node_gone(std::string_view name) { jobs_->node_intake.remove(name); }
 
 void Reconciler::tick() {
   Jobs& jobs = *jobs_;
-  if (!parts_.readiness.is_leader()) jobs.waker.stand_by();
+  if (!parts_.readiness.is_leader()) jobs.pod_waker.stand_by();
   if (!parts_.readiness.is_ready()) return;
-  jobs.waker.wake();
+  jobs.pod_waker.wake();
   const base::TimePoint now = parts_.clock.now();
   if (now - jobs.last_settle >= jobs.settle_interval) {
     jobs.last_settle = now;
-    jobs.layouts.look_at(*parts_.ledger.snapshot(), parts_.pending);
-    jobs.settler.settle();
+    jobs.layout_reporter.look_at(*parts_.ledger.snapshot(), parts_.pending);
+    jobs.bind_settler.settle();
   }
-  jobs.closures.look_at(*parts_.ledger.snapshot());
+  jobs.closure_reporter.look_at(*parts_.ledger.snapshot());
 }
 
 }  // namespace snug::service

@@ -4,18 +4,18 @@
 
 namespace snug::service {
 
-WriteFence::WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered)
-    : clock_(clock), unanswered_window_(unanswered) {}
+WriteFence::WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered_window)
+    : clock_(clock), unanswered_window_(unanswered_window) {}
 
 WriteFence::Term WriteFence::term() const {
   const base::MutexLock lock(mutex_);
   return term_;
 }
 
-void WriteFence::open_until(base::TimePoint time) {
+void WriteFence::open_until(base::TimePoint deadline) {
   const base::MutexLock lock(mutex_);
   if (until_ == base::TimePoint::min()) ++term_;
-  until_ = time;
+  until_ = deadline;
 }
 
 void WriteFence::close() {
@@ -31,10 +31,10 @@ std::optional<WriteFence::Pass> WriteFence::acquire(Term term) {
 }
 
 WriteFence::Pass::~Pass() {
-  if (fence_ != nullptr) fence_->end(answered_);
+  if (fence_ != nullptr) fence_->end_binding(answered_);
 }
 
-void WriteFence::end(bool answered) {
+void WriteFence::end_binding(bool answered) {
   const base::MutexLock lock(mutex_);
   --in_flight_;
   // The window starts now, since the binding may have been sent just before this call.

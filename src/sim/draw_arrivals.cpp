@@ -24,20 +24,21 @@ std::vector<Arrival> draw_arrivals(const std::vector<TracePod>& pods, std::int64
                                    std::uint64_t seed, double inflate) {
   std::mt19937_64 generator(seed);
   std::vector<Arrival> arrivals(pods.size());
-  std::int64_t arrived = 0;
+  std::int64_t arrived_milli = 0;
   for (std::size_t i = 0; i < pods.size(); ++i) {
     arrivals[i].pod = i;
-    arrived += pods[i].milli();
+    arrived_milli += pods[i].milli();
   }
-  for (std::size_t left = pods.size(); left > 1; --left) {
-    std::swap(arrivals[left - 1], arrivals[draw(generator, left)]);
+  for (std::size_t unshuffled = pods.size(); unshuffled > 1; --unshuffled) {
+    std::swap(arrivals[unshuffled - 1], arrivals[draw(generator, unshuffled)]);
   }
-  if (arrived == 0) return arrivals;
-  const double wanted = inflate * static_cast<double>(gpus * 1000);
-  while (static_cast<double>(arrived) < wanted && arrivals.size() < base::kMaxTraceArrivals) {
+  if (arrived_milli == 0) return arrivals;
+  const double target_milli = inflate * static_cast<double>(gpus * 1000);
+  while (static_cast<double>(arrived_milli) < target_milli &&
+         arrivals.size() < base::kMaxTraceArrivals) {
     const std::size_t pod = draw(generator, pods.size());
     arrivals.push_back({.pod = pod});
-    arrived += pods[pod].milli();
+    arrived_milli += pods[pod].milli();
   }
   return arrivals;
 }

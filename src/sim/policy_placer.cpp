@@ -19,8 +19,8 @@ class PolicyPlacer final : public Placer {
  public:
   using FixedDemand = std::function<model::Demand(const demand::Supply&)>;
 
-  PolicyPlacer(score::PolicyPtr policy, FixedDemand known)
-      : policy_(std::move(policy)), fixed_demand_(std::move(known)) {
+  PolicyPlacer(score::PolicyPtr policy, FixedDemand fixed_demand)
+      : policy_(std::move(policy)), fixed_demand_(std::move(fixed_demand)) {
     const std::map<std::string, std::string, std::less<>> no_labels;
     auto profiles =
         policy_->choose({.name_space = kNamespace, .labels = no_labels, .requested_profile = ""});
@@ -68,9 +68,9 @@ class PolicyPlacer final : public Placer {
       ledger.hold(holding);
       return;
     }
-    const auto reserved =
+    const auto reservation =
         ledger.reserve({.incoming = incoming, .pod = incoming.rank.uid, .node = state->name()});
-    SNUG_CHECK(reserved.has_value());  // the ledger has not changed since choose_node()
+    SNUG_CHECK(reservation.has_value());  // the ledger has not changed since choose_node()
     ledger.mark_bound(incoming.rank.uid);
     if (demand_tracker_ != nullptr) demand_tracker_->pod_placed(incoming.rank.uid);
   }
@@ -115,9 +115,9 @@ std::unique_ptr<Placer> policy_placer(score::PolicyPtr policy) {
   return std::make_unique<PolicyPlacer>(std::move(policy), nullptr);
 }
 
-std::unique_ptr<Placer> policy_placer(score::PolicyPtr policy,
-                                      std::function<model::Demand(const demand::Supply&)> known) {
-  return std::make_unique<PolicyPlacer>(std::move(policy), std::move(known));
+std::unique_ptr<Placer> policy_placer(
+    score::PolicyPtr policy, std::function<model::Demand(const demand::Supply&)> fixed_demand) {
+  return std::make_unique<PolicyPlacer>(std::move(policy), std::move(fixed_demand));
 }
 
 }  // namespace snug::sim

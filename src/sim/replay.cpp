@@ -31,16 +31,16 @@ struct FreeHost {
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
 
-  [[nodiscard]] bool fits(const model::HostResources& asked) const {
-    return asked.cpu_milli <= cpu_milli && asked.memory_bytes <= memory_bytes;
+  [[nodiscard]] bool fits(const model::HostResources& requested) const {
+    return requested.cpu_milli <= cpu_milli && requested.memory_bytes <= memory_bytes;
   }
-  void take(const model::HostResources& asked) {
-    cpu_milli -= asked.cpu_milli;
-    memory_bytes -= asked.memory_bytes;
+  void take(const model::HostResources& requested) {
+    cpu_milli -= requested.cpu_milli;
+    memory_bytes -= requested.memory_bytes;
   }
-  void give_back(const model::HostResources& asked) {
-    cpu_milli += asked.cpu_milli;
-    memory_bytes += asked.memory_bytes;
+  void give_back(const model::HostResources& requested) {
+    cpu_milli += requested.cpu_milli;
+    memory_bytes += requested.memory_bytes;
   }
 };
 
@@ -61,8 +61,8 @@ class ReplayRun {
       const bool sliced = !inventory.gpus.empty() && inventory.gpus.front().mig_table;
       memory_slices_.push_back(sliced ? inventory.gpus.front().mig_table->memory_slices : 0);
       ledger_.put_node(std::move(inventory));
-      const model::HostResources has = host_resources_of(trace_.nodes[rank]);
-      free_hosts_.push_back({has.cpu_milli, has.memory_bytes});
+      const model::HostResources node_host = host_resources_of(trace_.nodes[rank]);
+      free_hosts_.push_back({node_host.cpu_milli, node_host.memory_bytes});
     }
   }
 
@@ -90,13 +90,13 @@ class ReplayRun {
 
   void depart_before(std::size_t arrival) {
     while (!departures_.empty() && departures_.top().at <= static_cast<double>(arrival)) {
-      const std::size_t gone = departures_.top().arrival;
+      const std::size_t departed = departures_.top().arrival;
       departures_.pop();
-      free_hosts_[node_of_[gone]].give_back(host_resources_of(pod_of(gone)));
-      const std::string uid = arrival_uid(gone);
+      free_hosts_[node_of_[departed]].give_back(host_resources_of(pod_of(departed)));
+      const std::string uid = arrival_uid(departed);
       ledger_.end_pod(uid);
       placer_.pod_left(uid, ledger_);
-      measures_.pod_left(allocated_[gone]);
+      measures_.pod_left(allocated_[departed]);
     }
   }
 
@@ -144,7 +144,8 @@ class ReplayRun {
                                               base::NodeIndex node) const {
     const TracePod& pod = pod_of(outcome.arrival);
     AllocatedAmounts allocated{.milli = pod.milli()};
-    for (const PlacedSlice& placed : outcome.slices) allocated.slices += placed.slice.size;
+    for (const PlacedSlice& placed_slice : outcome.slices)
+      allocated.slices += placed_slice.slice.size;
     if (!pod.mig_profile.empty()) {
       allocated.milli = base::kWholeGpu.value * allocated.slices / memory_slices_[node.value];
     }
@@ -153,10 +154,11 @@ class ReplayRun {
 
   [[nodiscard]] ArrivalOutcome outcome_of(std::size_t arrival, const std::string& uid) const {
     ArrivalOutcome outcome{.arrival = arrival, .node = std::nullopt, .gpus = {}};
-    const auto entry = ledger_.find(uid);
-    if (!entry) return outcome;
+    const auto ledger_entry = ledger_.find(uid);
+    if (!ledger_entry) return outcome;
     outcome.node = node_of_[arrival];
-    for (const model::ReservedContainer& container : entry->holding->reservation.containers) {
+    for (const model::ReservedContainer& container :
+         ledger_entry->holding->reservation.containers) {
       const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
       if (devices == nullptr) continue;
       for (const model::ReservedDevice& device : *devices) {

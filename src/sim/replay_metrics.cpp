@@ -54,23 +54,24 @@ void ReplayMetrics::count_rejected(const TracePod& pod) {
   ++kind;
 }
 
-void ReplayMetrics::pod_arrived(const TracePod& pod, const std::optional<AllocatedAmounts>& given,
+void ReplayMetrics::pod_arrived(const TracePod& pod,
+                                const std::optional<AllocatedAmounts>& allocated,
                                 ledger::Ledger& ledger) {
-  const bool placed = given.has_value();
-  const auto number = static_cast<std::size_t>(report_.arrivals++);
+  const bool placed = allocated.has_value();
+  const auto arrival = static_cast<std::size_t>(report_.arrivals++);
   arrived_milli_ += pod.milli();
   if (placed) {
-    used_milli_ += given->milli;
-    slices_used_ += given->slices;
+    used_milli_ += allocated->milli;
+    slices_used_ += allocated->slices;
     ++report_.accepted;
   } else {
     count_rejected(pod);
   }
-  count_slices(pod, placed, !churns_ || trace_.is_in_later_half(number));
+  count_slices(pod, placed, !churns_ || trace_.is_in_later_half(arrival));
   if (churns_) {
-    if (trace_.is_in_later_half(number)) count_later_half(pod, placed);
+    if (trace_.is_in_later_half(arrival)) count_later_half(pod, placed);
     const std::size_t step = std::max<std::size_t>(1, trace_.arrivals.size() / kChurnCurvePoints);
-    if (number % step == 0) add_curve_point(percent(arrived_milli_));
+    if (arrival % step == 0) add_curve_point(percent(arrived_milli_));
     return;
   }
   const std::int64_t level = std::llround(percent(arrived_milli_));
@@ -101,11 +102,11 @@ void ReplayMetrics::count_slices(const TracePod& pod, bool placed, bool counts) 
   slices_pct_.add(percent_of(slices_used_, total_slices_).value_or(0));
   if (pod.mig_slices == 0) return;
   constexpr int kMuch = 4;
-  for (ProfilePods* asked :
+  for (ProfilePods* pod_counts :
        {&profile_pods_, pod.mig_slices >= kMuch ? &large_profile_pods_ : nullptr}) {
-    if (asked == nullptr) continue;
-    ++asked->pods;
-    asked->rejected += placed ? 0 : 1;
+    if (pod_counts == nullptr) continue;
+    ++pod_counts->pods;
+    pod_counts->rejected += placed ? 0 : 1;
   }
 }
 

@@ -27,8 +27,8 @@ class ReplayMetrics {
   /// Records how long one decision took.
   void decision_took(std::chrono::nanoseconds took) { decision_times_.push_back(took); }
   /// Records an arrival. Must be called in the order of the arrivals, after the pod was placed or
-  /// refused. `given` is what the pod takes; nullopt: it was refused.
-  void pod_arrived(const TracePod& pod, const std::optional<AllocatedAmounts>& given,
+  /// refused. `allocated` is what the pod takes; nullopt: it was refused.
+  void pod_arrived(const TracePod& pod, const std::optional<AllocatedAmounts>& allocated,
                    ledger::Ledger& ledger);
   /// Records that a pod which took `allocated` has left.
   void pod_left(const AllocatedAmounts& allocated) {

@@ -69,11 +69,12 @@ namespace {
 
 /// Returns the pod's models that the cluster has, each as an exact match (`=MODEL`). If the pod
 /// names models and the cluster has none of them, returns an entry that matches no model.
-std::vector<std::string> known_models(const TracePod& pod, const std::set<std::string>& known) {
+std::vector<std::string> known_models(const TracePod& pod,
+                                      const std::set<std::string>& cluster_models) {
   constexpr std::string_view kExactly = "=";
   std::vector<std::string> models;
   for (const std::string& model : pod.models) {
-    if (known.contains(model)) models.push_back(std::string(kExactly) + model);
+    if (cluster_models.contains(model)) models.push_back(std::string(kExactly) + model);
   }
   if (models.empty() && !pod.models.empty()) models.emplace_back(kExactly);
   return models;
@@ -84,8 +85,8 @@ std::vector<std::string> known_models(const TracePod& pod, const std::set<std::s
 std::vector<model::GpuRequest> requests_of(const Trace& trace) {
   std::vector<model::GpuRequest> requests;
   requests.reserve(trace.pods.size());
-  std::set<std::string> known;
-  for (const TraceNode& node : trace.nodes) known.insert(node.model);
+  std::set<std::string> cluster_models;
+  for (const TraceNode& node : trace.nodes) cluster_models.insert(node.model);
   for (const TracePod& pod : trace.pods) {
     model::PodFacts facts;
     facts.name = pod.name;
@@ -93,9 +94,10 @@ std::vector<model::GpuRequest> requests_of(const Trace& trace) {
     facts.annotations = annotations_of(pod);
     auto request = request::parse_request(facts);
     SNUG_CHECK(request.has_value());
-    for (model::ContainerRequest& asked : request->containers) {
-      asked.models.included = known_models(pod, known);
-      for (const std::string& model : asked.models.included) asked.text += ";gpu-model=" + model;
+    for (model::ContainerRequest& container : request->containers) {
+      container.models.included = known_models(pod, cluster_models);
+      for (const std::string& model : container.models.included)
+        container.text += ";gpu-model=" + model;
     }
     requests.push_back(*std::move(request));
   }

@@ -18,8 +18,8 @@ bool printable_without_blanks(std::string_view text) {
 
 CsvTable::CsvTable(std::string_view text, std::string_view source,
                    std::span<const CsvColumn> columns)
-    : rest_(text), source_(source), columns_(columns), positions_(columns.size()) {
-  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+    : unread_csv_(text), source_(source), columns_(columns), positions_(columns.size()) {
+  if (unread_csv_.starts_with(kByteOrderMark)) unread_csv_.remove_prefix(kByteOrderMark.size());
 }
 
 bool CsvTable::next() {
@@ -42,11 +42,11 @@ bool CsvTable::read_header() {
   }
   column_count_ = field_count_;
   for (std::size_t place = 0; place < field_count_; ++place) {
-    const auto known = std::ranges::find(columns_, fields_[place], &CsvColumn::name);
-    if (known == columns_.end()) continue;
-    auto& found = positions_[static_cast<std::size_t>(known - columns_.begin())];
-    if (found) report_problem("the column " + fields_[place] + " is in the header twice");
-    found = place;
+    const auto csv_column = std::ranges::find(columns_, fields_[place], &CsvColumn::name);
+    if (csv_column == columns_.end()) continue;
+    auto& field_position = positions_[static_cast<std::size_t>(csv_column - columns_.begin())];
+    if (field_position) report_problem("the column " + fields_[place] + " is in the header twice");
+    field_position = place;
   }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (!columns_[i].required || positions_[i]) continue;
@@ -58,17 +58,18 @@ bool CsvTable::read_header() {
 
 /// Reads the fields of the next row. Returns false at the end of the text and after a problem.
 bool CsvTable::read_record() {
-  while (!rest_.empty() && (at_line_end() || rest_.front() == '#')) {
-    if (rest_.front() == '#') rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+  while (!unread_csv_.empty() && (at_line_end() || unread_csv_.front() == '#')) {
+    if (unread_csv_.front() == '#')
+      unread_csv_.remove_prefix(std::min(unread_csv_.find('\n'), unread_csv_.size()));
     skip_line_end();
   }
   line_ = current_line_;
   field_count_ = 0;
-  if (rest_.empty()) return false;
+  if (unread_csv_.empty()) return false;
   while (true) {
     if (!read_field()) return false;
-    if (rest_.empty() || skip_line_end()) return true;
-    rest_.remove_prefix(1);  // skips the comma
+    if (unread_csv_.empty() || skip_line_end()) return true;
+    unread_csv_.remove_prefix(1);  // skips the comma
   }
 }
 
@@ -76,41 +77,44 @@ bool CsvTable::read_field() {
   if (field_count_ == fields_.size()) fields_.emplace_back();
   std::string& field = fields_[field_count_++];
   field.clear();
-  if (rest_.starts_with('"')) return read_quoted(field);
-  std::size_t length = std::min(rest_.find_first_of(",\n"), rest_.size());
-  if (length > 0 && length < rest_.size() && rest_[length] == '\n' && rest_[length - 1] == '\r') {
+  if (unread_csv_.starts_with('"')) return read_quoted(field);
+  std::size_t length = std::min(unread_csv_.find_first_of(",\n"), unread_csv_.size());
+  if (length > 0 && length < unread_csv_.size() && unread_csv_[length] == '\n' &&
+      unread_csv_[length - 1] == '\r') {
     --length;
   }
-  field = rest_.substr(0, length);
-  rest_.remove_prefix(length);
+  field = unread_csv_.substr(0, length);
+  unread_csv_.remove_prefix(length);
   return true;
 }
 
 bool CsvTable::read_quoted(std::string& field) {
-  rest_.remove_prefix(1);
+  unread_csv_.remove_prefix(1);
   while (true) {
-    const std::size_t quote = rest_.find('"');
+    const std::size_t quote = unread_csv_.find('"');
     if (quote == std::string_view::npos) {
       report_problem("a quote is not closed in the row that begins here");
       return false;
     }
-    current_line_ += std::ranges::count(rest_.substr(0, quote), '\n');
-    field += rest_.substr(0, quote);
-    rest_.remove_prefix(quote + 1);
-    if (!rest_.starts_with('"')) break;
+    current_line_ += std::ranges::count(unread_csv_.substr(0, quote), '\n');
+    field += unread_csv_.substr(0, quote);
+    unread_csv_.remove_prefix(quote + 1);
+    if (!unread_csv_.starts_with('"')) break;
     field += '"';
-    rest_.remove_prefix(1);
+    unread_csv_.remove_prefix(1);
   }
-  if (rest_.empty() || rest_.front() == ',' || at_line_end()) return true;
+  if (unread_csv_.empty() || unread_csv_.front() == ',' || at_line_end()) return true;
   report_problem("what follows a field in quotes must be a comma or the end of the line");
   return false;
 }
 
-bool CsvTable::at_line_end() const { return rest_.starts_with('\n') || rest_.starts_with("\r\n"); }
+bool CsvTable::at_line_end() const {
+  return unread_csv_.starts_with('\n') || unread_csv_.starts_with("\r\n");
+}
 
 bool CsvTable::skip_line_end() {
   if (!at_line_end()) return false;
-  rest_.remove_prefix(rest_.front() == '\r' ? 2 : 1);
+  unread_csv_.remove_prefix(unread_csv_.front() == '\r' ? 2 : 1);
   ++current_line_;
   return true;
 }

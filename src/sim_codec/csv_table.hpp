@@ -57,7 +57,7 @@ class CsvTable {
   [[nodiscard]] bool at_line_end() const;
   [[nodiscard]] std::string required_columns() const;
 
-  std::string_view rest_;
+  std::string_view unread_csv_;
   std::string_view source_;
   std::span<const CsvColumn> columns_;
   std::vector<std::optional<std::size_t>> positions_;  // the position in a row for each of columns_
@@ -65,7 +65,7 @@ class CsvTable {
   std::vector<std::string> fields_;                    // the first field_count_ hold the row
   std::size_t field_count_ = 0;
   std::int64_t line_ = 1;          // the line in which the row begins
-  std::int64_t current_line_ = 1;  // the line in which rest_ begins
+  std::int64_t current_line_ = 1;  // the line in which unread_csv_ begins
   bool header_read_ = false;
   std::optional<base::Error> problem_;
 };

@@ -36,12 +36,12 @@ std::string table_text(const std::vector<Line>& lines, std::size_t left) {
   }
   std::string text;
   for (const Line& line : lines) {
-    std::string written;
+    std::string padded_line;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      written += (i == 0 ? "" : "  ") + padded(line[i], widths[i], i != 0 && i != left);
+      padded_line += (i == 0 ? "" : "  ") + padded(line[i], widths[i], i != 0 && i != left);
     }
-    written.erase(written.find_last_not_of(' ') + 1);
-    text += written + '\n';
+    padded_line.erase(padded_line.find_last_not_of(' ') + 1);
+    text += padded_line + '\n';
   }
   return text;
 }
@@ -91,30 +91,31 @@ std::string centred(const std::string& text, std::size_t width) {
 std::string layout_text(const model::MigTable& table, const mig::MigLayout& layout,
                         std::size_t width) {
   std::string text;
-  int at = 0;
-  const auto leave = [&](int until) {
-    for (; at < until; ++at) text += centred(".", width);
+  int memory_slice = 0;
+  const auto draw_gap = [&](int until) {
+    for (; memory_slice < until; ++memory_slice) text += centred(".", width);
   };
   for (const model::MigPlacement slice : layout) {
     const model::MigProfile& profile = table.profiles[slice.profile];
-    leave(slice.start);
+    draw_gap(slice.start);
     text += '[' + centred(profile.name, static_cast<std::size_t>(profile.size) * width - 2) + ']';
-    at += profile.size;
+    memory_slice += profile.size;
   }
-  leave(table.memory_slices);
+  draw_gap(table.memory_slices);
   text.erase(text.find_last_not_of(' ') + 1);
   return text + '\n';
 }
 
 std::string axis_text(const model::MigTable& table, std::size_t width) {
   std::string text;
-  for (int at = 0; at < table.memory_slices; ++at) text += centred(std::to_string(at), width);
+  for (int memory_slice = 0; memory_slice < table.memory_slices; ++memory_slice)
+    text += centred(std::to_string(memory_slice), width);
   text.erase(text.find_last_not_of(' ') + 1);
   return text + '\n';
 }
 
-std::string count_text(int number, const std::string& of) {
-  return std::to_string(number) + ' ' + of + (number == 1 ? "" : "s");
+std::string count_text(int number, const std::string& noun) {
+  return std::to_string(number) + ' ' + noun + (number == 1 ? "" : "s");
 }
 
 std::string heading(const mig::MigCard& card) {

@@ -31,7 +31,7 @@ constexpr auto kColours = std::to_array<std::string_view>(
 constexpr auto kDashes = std::to_array<std::string_view>({"", "9 4", "2 3", "12 3 2 3", "5 2"});
 
 /// Returns the number with at most two decimals. Does not depend on the locale.
-std::string number(double value) {
+std::string svg_number(double value) {
   std::array<char, 64> text{};
   const auto [end, error] =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 2);
@@ -79,15 +79,15 @@ std::string attribute(std::string_view name, std::string_view value) {
 /// Returns an SVG text at (x, y). `anchor` says which part of the text is at x: start, middle or
 /// end.
 std::string label(double x, double y, std::string_view anchor, std::string_view escaped_text) {
-  return "<text" + attribute("x", number(x)) + attribute("y", number(y)) +
+  return "<text" + attribute("x", svg_number(x)) + attribute("y", svg_number(y)) +
          attribute("text-anchor", anchor) + '>' + std::string(escaped_text) + "</text>\n";
 }
 
 /// Returns an SVG line from (x1, y1) to (x2, y2).
 std::string straight(double x1, double y1, double x2, double y2, std::string_view colour) {
-  return "<line" + attribute("x1", number(x1)) + attribute("y1", number(y1)) +
-         attribute("x2", number(x2)) + attribute("y2", number(y2)) + attribute("stroke", colour) +
-         "/>\n";
+  return "<line" + attribute("x1", svg_number(x1)) + attribute("y1", svg_number(y1)) +
+         attribute("x2", svg_number(x2)) + attribute("y2", svg_number(y2)) +
+         attribute("stroke", colour) + "/>\n";
 }
 
 /// An axis from 0 to `last` with a tick every `step`, which is 1, 2 or 5 times a power of 10.
@@ -128,15 +128,15 @@ class Chart {
   }
 
   std::string write() {
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", number(kWidth)) +
-           attribute("height", number(kHeight)) +
-           attribute("viewBox", "0 0 " + number(kWidth) + ' ' + number(kHeight)) +
+    svg_ = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", svg_number(kWidth)) +
+           attribute("height", svg_number(kHeight)) +
+           attribute("viewBox", "0 0 " + svg_number(kWidth) + ' ' + svg_number(kHeight)) +
            " role=\"img\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222222\">\n";
     write_title();
     write_x_axis();
     write_y_axis();
     for (std::size_t i = 0; i < reports_.size(); ++i) write_curve(i);
-    return std::move(out_) + "</svg>\n";
+    return std::move(svg_) + "</svg>\n";
   }
 
  private:
@@ -148,38 +148,38 @@ class Chart {
   }
   void write_title() {
     const std::string title = "GPUs in use as demand arrives";
-    out_ += "<title>" + title + "</title>\n";
+    svg_ += "<title>" + title + "</title>\n";
     // Without this white background, a viewer might show the chart on a dark background.
-    out_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-    out_ +=
+    svg_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+    svg_ +=
         "<g font-size=\"18\" font-weight=\"bold\">" + label(kLeft, 30, "start", title) + "</g>\n";
     if (reports_.empty()) return;
     const sim::SimulationReport& first = reports_.front();
     std::string about = std::to_string(first.nodes) + " nodes, " + std::to_string(first.gpus) +
                         " GPUs, " + std::to_string(first.arrivals) + " arrivals";
     if (first.seed) about += ", seed " + std::to_string(*first.seed);
-    out_ += label(kLeft, 52, "start", about);
+    svg_ += label(kLeft, 52, "start", about);
   }
 
   void write_x_axis() {
     const double bottom = kTop + kPlotHeight;
-    for (double value = 0; value <= x_axis_.last + x_axis_.step / 2; value += x_axis_.step) {
-      out_ += straight(x_of(value), kTop, x_of(value), bottom, "#e4e4e4");
-      out_ += label(x_of(value), bottom + 18, "middle", number(value));
+    for (double tick = 0; tick <= x_axis_.last + x_axis_.step / 2; tick += x_axis_.step) {
+      svg_ += straight(x_of(tick), kTop, x_of(tick), bottom, "#e4e4e4");
+      svg_ += label(x_of(tick), bottom + 18, "middle", svg_number(tick));
     }
-    out_ += straight(kLeft, bottom, kLeft + kPlotWidth, bottom, "#222222");
-    out_ += label(kLeft + kPlotWidth / 2, bottom + 44, "middle",
+    svg_ += straight(kLeft, bottom, kLeft + kPlotWidth, bottom, "#222222");
+    svg_ += label(kLeft + kPlotWidth / 2, bottom + 44, "middle",
                   "GPUs that the arrived pods requested (% of the cluster's GPUs)");
   }
 
   void write_y_axis() {
-    for (double value = 0; value <= y_axis_.last + y_axis_.step / 2; value += y_axis_.step) {
-      out_ += straight(kLeft, y_of(value), kLeft + kPlotWidth, y_of(value), "#e4e4e4");
-      out_ += label(kLeft - 8, y_of(value) + 4, "end", number(value));
+    for (double tick = 0; tick <= y_axis_.last + y_axis_.step / 2; tick += y_axis_.step) {
+      svg_ += straight(kLeft, y_of(tick), kLeft + kPlotWidth, y_of(tick), "#e4e4e4");
+      svg_ += label(kLeft - 8, y_of(tick) + 4, "end", svg_number(tick));
     }
-    out_ += straight(kLeft, kTop, kLeft, kTop + kPlotHeight, "#222222");
+    svg_ += straight(kLeft, kTop, kLeft, kTop + kPlotHeight, "#222222");
     const double middle = kTop + kPlotHeight / 2;
-    out_ += "<g transform=\"rotate(-90 20 " + number(middle) + ")\">" +
+    svg_ += "<g transform=\"rotate(-90 20 " + svg_number(middle) + ")\">" +
             label(20, middle, "middle", "GPUs in use (% of the cluster's GPUs)") + "</g>\n";
   }
 
@@ -196,23 +196,23 @@ class Chart {
     std::string points;
     for (const sim::CurvePoint& point : report.curve) {
       if (!is_drawable(point)) continue;
-      points += (points.empty() ? "" : " ") + number(x_of(point.x)) + ',' +
-                number(y_of(point.allocation_pct));
+      points += (points.empty() ? "" : " ") + svg_number(x_of(point.x)) + ',' +
+                svg_number(y_of(point.allocation_pct));
     }
-    out_ += "<polyline" + line_style(i) + attribute("points", points) + "/>\n";
+    svg_ += "<polyline" + line_style(i) + attribute("points", points) + "/>\n";
     const double x = kLeft + kPlotWidth + 20;
     const double y = kTop + 10 + static_cast<double>(i) * kLegendRow;
-    out_ +=
-        "<polyline" + line_style(i) +
-        attribute("points", number(x) + ',' + number(y) + ' ' + number(x + 40) + ',' + number(y)) +
-        "/>\n";
-    out_ += label(x + 48, y + 4, "start", escaped(report.policy, kShownName));
+    svg_ += "<polyline" + line_style(i) +
+            attribute("points", svg_number(x) + ',' + svg_number(y) + ' ' + svg_number(x + 40) +
+                                    ',' + svg_number(y)) +
+            "/>\n";
+    svg_ += label(x + 48, y + 4, "start", escaped(report.policy, kShownName));
   }
 
   std::span<const sim::SimulationReport> reports_;
   Axis x_axis_;
   Axis y_axis_;
-  std::string out_;
+  std::string svg_;
 };
 
 }  // namespace

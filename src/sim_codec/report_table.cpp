@@ -35,10 +35,11 @@ Cell rejected(std::int64_t sim::RejectedPods::* kind) {
       [kind](const sim::SimulationReport& report) { return std::to_string(report.rejected.*kind); };
 }
 
-Cell at(sim::AtDemand sim::SimulationReport::* what,
+Cell at(sim::AtDemand sim::SimulationReport::* measure,
         std::optional<double> sim::AtDemand::* demand) {
-  return
-      [what, demand](const sim::SimulationReport& report) { return percent(report.*what.*demand); };
+  return [measure, demand](const sim::SimulationReport& report) {
+    return percent(report.*measure.*demand);
+  };
 }
 
 /// Returns the cell for a percentage of ChurnReport. The cell is `-` if the report has no
@@ -106,8 +107,8 @@ std::vector<Row> rows_for(Reports reports) {
   return rows;
 }
 
-std::string count(std::int64_t number, std::string_view of) {
-  return std::to_string(number).append(of).append(number == 1 ? "" : "s");
+std::string count(std::int64_t number, std::string_view noun) {
+  return std::to_string(number).append(noun).append(number == 1 ? "" : "s");
 }
 
 void append_padded(std::string& line, const std::string& cell, std::size_t width) {

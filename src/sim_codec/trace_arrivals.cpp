@@ -61,12 +61,12 @@ class ArrivalsReader {
   }
 
   base::Result<void> read() {
-    std::string_view rest = file_.text;
-    if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
-    for (; !rest.empty(); ++line_) {
-      const std::size_t length = std::min(rest.find('\n'), rest.size());
-      if (const auto read = read_line(Words(rest.substr(0, length))); !read) return read;
-      rest.remove_prefix(std::min(length + 1, rest.size()));
+    std::string_view unread_lines = file_.text;
+    if (unread_lines.starts_with("\xEF\xBB\xBF")) unread_lines.remove_prefix(3);
+    for (; !unread_lines.empty(); ++line_) {
+      const std::size_t length = std::min(unread_lines.find('\n'), unread_lines.size());
+      if (const auto read = read_line(Words(unread_lines.substr(0, length))); !read) return read;
+      unread_lines.remove_prefix(std::min(length + 1, unread_lines.size()));
     }
     line_ = std::max<std::int64_t>(line_ - 1, 1);  // errors below name the last line
     if (arrivals_.empty())
@@ -81,13 +81,13 @@ class ArrivalsReader {
 
   /// Returns the positions of the trace's nodes in the order of their ranks. If the file has no
   /// ranks, this is the order of the trace.
-  [[nodiscard]] std::vector<std::size_t> order() const {
-    std::vector<std::size_t> order;
-    order.reserve(trace_.nodes.size());
-    for (const auto& [rank, holder] : nodes_by_rank_) order.push_back(holder.node);
+  [[nodiscard]] std::vector<std::size_t> positions_by_rank() const {
+    std::vector<std::size_t> positions_by_rank;
+    positions_by_rank.reserve(trace_.nodes.size());
+    for (const auto& [rank, holder] : nodes_by_rank_) positions_by_rank.push_back(holder.node);
     for (std::size_t i = 0; nodes_by_rank_.empty() && i < trace_.nodes.size(); ++i)
-      order.push_back(i);
-    return order;
+      positions_by_rank.push_back(i);
+    return positions_by_rank;
   }
 
  private:
@@ -131,14 +131,14 @@ class ArrivalsReader {
     if (words.size() != 2 && words.size() != 3) {
       return error_here("a line that begins with m must be m PROFILE or m PROFILE LIFETIME");
     }
-    auto known = pod_of_profile_.find(words[1]);
-    if (known == pod_of_profile_.end()) {
+    auto slice_pod = pod_of_profile_.find(words[1]);
+    if (slice_pod == pod_of_profile_.end()) {
       const std::optional<sim::TracePod> pod = pod_for_profile(words[1]);
       if (!pod) return unknown_profile(words[1]);
-      known = pod_of_profile_.emplace(words[1], trace_.pods.size() + slice_pods_.size()).first;
+      slice_pod = pod_of_profile_.emplace(words[1], trace_.pods.size() + slice_pods_.size()).first;
       slice_pods_.push_back(*pod);
     }
-    return read_lifetime(words, {.pod = known->second});
+    return read_lifetime(words, {.pod = slice_pod->second});
   }
 
   /// Returns a pod that requests the profile. Its `gpu_milli` is the size of such a slice on the
@@ -148,10 +148,10 @@ class ArrivalsReader {
     if (!name) return std::nullopt;
     for (const sim::TraceNode& node : trace_.nodes) {
       const mig::MigCard* card = node.mig_card;
-      const auto found =
+      const auto profile_index =
           card == nullptr ? std::nullopt : card->table->find_profile(name->canonical);
-      if (!found) continue;
-      const int slices = card->table->profiles[*found].size;
+      if (!profile_index) continue;
+      const int slices = card->table->profiles[*profile_index].size;
       return sim::TracePod{.name = name->canonical,
                            .gpus = 1,
                            .gpu_milli = static_cast<int>(base::kWholeGpu.value) * slices /
@@ -176,15 +176,16 @@ class ArrivalsReader {
       return error_here("this line asks for a MIG slice, but no node with GPUs has mig 1");
     }
     std::string allowed;
-    const auto add = [&](std::string_view name) {
+    const auto list_name = [&](std::string_view name) {
       allowed.append(allowed.empty() ? "" : ", ").append(name);
     };
     if (cards.size() > 1) {
-      for (const mig::MigCard* card : cards) add(card->name);
+      for (const mig::MigCard* card : cards) list_name(card->name);
       allowed =
           "a profile of a MIG card of the trace (" + allowed + "), as snugctl mig CARD lists them";
     } else {
-      for (const model::MigProfile& profile : cards.front()->table->profiles) add(profile.name);
+      for (const model::MigProfile& profile : cards.front()->table->profiles)
+        list_name(profile.name);
       allowed = "one of " + allowed;
     }
     return error_here("PROFILE must be " + allowed + ", not " + base::in_quotes(text));
@@ -229,26 +230,28 @@ class ArrivalsReader {
                         std::to_string(base::kLargestQuantity) + ", not " +
                         base::in_quotes(words[2]));
     }
-    std::int64_t& ranked = rank_lines_[node->second];
-    if (ranked != 0) {
+    std::int64_t& rank_line = rank_lines_[node->second];
+    if (rank_line != 0) {
       return error_here("the node " + base::in_quotes(words[1]) + " has a rank in line " +
-                        std::to_string(ranked) + " already; a node can have only one rank");
+                        std::to_string(rank_line) + " already; a node can have only one rank");
     }
-    const auto [holder, added] = nodes_by_rank_.emplace(*rank, RankedNode{node->second, line_});
-    if (!added) {
+    const auto [holder, is_new_rank] =
+        nodes_by_rank_.emplace(*rank, RankedNode{node->second, line_});
+    if (!is_new_rank) {
       return error_here("the rank " + std::to_string(*rank) + " is in line " +
                         std::to_string(holder->second.line) +
                         " already; no two nodes can have the same rank");
     }
-    ranked = line_;
+    rank_line = line_;
     return {};
   }
 
   [[nodiscard]] base::Result<void> check_all_ranked() const {
     if (nodes_by_rank_.empty()) return {};
-    const auto missing = std::ranges::find(rank_lines_, 0);
-    if (missing == rank_lines_.end()) return {};
-    const auto& name = trace_.nodes[static_cast<std::size_t>(missing - rank_lines_.begin())].name;
+    const auto unranked_node = std::ranges::find(rank_lines_, 0);
+    if (unranked_node == rank_lines_.end()) return {};
+    const auto& name =
+        trace_.nodes[static_cast<std::size_t>(unranked_node - rank_lines_.begin())].name;
     return error_here("the node " + base::in_quotes(name) +
                       " has no rank; either all nodes must have a rank, or none");
   }
@@ -271,7 +274,8 @@ base::Result<void> read_trace_arrivals(const TraceFile& file, sim::Trace& trace)
   if (const auto read = reader.read(); !read) return read;
   std::vector<sim::TraceNode> by_rank;
   by_rank.reserve(trace.nodes.size());
-  for (const std::size_t position : reader.order()) by_rank.push_back(trace.nodes[position]);
+  for (const std::size_t position : reader.positions_by_rank())
+    by_rank.push_back(trace.nodes[position]);
   trace.nodes = std::move(by_rank);
   trace.arrivals = reader.take_arrivals();
   trace.pods.insert(trace.pods.end(), reader.slice_pods().begin(), reader.slice_pods().end());

@@ -69,12 +69,12 @@ sim::TraceNode read_node(CsvTable& table, const base::Limits& limits) {
 
 std::vector<std::string> read_models(CsvTable& table) {
   std::vector<std::string> models;
-  std::string_view rest = table.field(pod_column::kModels);
-  while (!rest.empty()) {
-    const std::size_t bar = rest.find('|');
-    models.emplace_back(rest.substr(0, bar));
+  std::string_view unread_models = table.field(pod_column::kModels);
+  while (!unread_models.empty()) {
+    const std::size_t bar = unread_models.find('|');
+    models.emplace_back(unread_models.substr(0, bar));
     const bool last = bar == std::string_view::npos;
-    if (models.back().empty() || (!last && bar + 1 == rest.size())) {
+    if (models.back().empty() || (!last && bar + 1 == unread_models.size())) {
       table.report_problem("gpu_spec must be empty or models with | between them, not " +
                            base::in_quotes(table.field(pod_column::kModels)));
     }
@@ -82,7 +82,7 @@ std::vector<std::string> read_models(CsvTable& table) {
       table.report_problem("gpu_spec names " + base::in_quotes(models.back()) + "; " +
                            std::string(kModelRule));
     }
-    rest = last ? std::string_view() : rest.substr(bar + 1);
+    unread_models = last ? std::string_view() : unread_models.substr(bar + 1);
   }
   return models;
 }
@@ -115,8 +115,8 @@ base::Result<std::vector<sim::TraceNode>> read_trace_nodes(const TraceFile& file
   std::map<std::string, std::int64_t, std::less<>> lines;
   while (table.next()) {
     sim::TraceNode node = read_node(table, limits);
-    const auto [first, added] = lines.emplace(node.name, table.line());
-    if (!added) {
+    const auto [first, is_new_node] = lines.emplace(node.name, table.line());
+    if (!is_new_node) {
       table.report_problem("the node " + base::in_quotes(node.name) + " is in line " +
                            std::to_string(first->second) + " already; each node has one line");
     }

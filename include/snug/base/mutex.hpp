@@ -27,14 +27,14 @@ class SNUG_CAPABILITY("mutex") Mutex {
 class SNUG_CAPABILITY("mutex") FairMutex {
  public:
   void lock() SNUG_ACQUIRE() SNUG_NO_THREAD_ANALYSIS {
-    const std::lock_guard turn(next_);
-    held_.lock();
+    const std::lock_guard turn(next_turn_);
+    main_mutex_.lock();
   }
-  void unlock() SNUG_RELEASE() SNUG_NO_THREAD_ANALYSIS { held_.unlock(); }
+  void unlock() SNUG_RELEASE() SNUG_NO_THREAD_ANALYSIS { main_mutex_.unlock(); }
 
  private:
-  std::mutex next_;  // held by the thread that will lock `held_` next
-  std::mutex held_;
+  std::mutex next_turn_;  // held by the thread that will lock `main_mutex_` next
+  std::mutex main_mutex_;
 };
 
 // Locks a mutex until the end of the scope. unlock() unlocks the mutex earlier; lock() then locks

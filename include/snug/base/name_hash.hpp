@@ -38,23 +38,24 @@ std::uint64_t load(const char* from) {
 [[nodiscard]] inline std::uint64_t name_hash(std::string_view name) {
   using namespace name_hash_detail;  // NOLINT(google-build-using-namespace)
   const char* at = name.data();
-  std::size_t left = name.size();
-  std::uint64_t hash = (left * kMultiplierA) ^ seed;
-  for (; left > 16; at += 16, left -= 16) {
+  std::size_t bytes_left = name.size();
+  std::uint64_t hash = (bytes_left * kMultiplierA) ^ seed;
+  for (; bytes_left > 16; at += 16, bytes_left -= 16) {
     hash = fold(load<std::uint64_t>(at) ^ kMultiplierB, load<std::uint64_t>(at + 8) ^ hash);
   }
   // `head` gets the first of the remaining bytes, and `tail` the last. The two may share bytes.
   std::uint64_t head = 0;
   std::uint64_t tail = 0;
-  if (left >= 8) {
+  if (bytes_left >= 8) {
     head = load<std::uint64_t>(at);
-    tail = load<std::uint64_t>(at + left - 8);
-  } else if (left >= 4) {
+    tail = load<std::uint64_t>(at + bytes_left - 8);
+  } else if (bytes_left >= 4) {
     head = load<std::uint32_t>(at);
-    tail = load<std::uint32_t>(at + left - 4);
-  } else if (left > 0) {
+    tail = load<std::uint32_t>(at + bytes_left - 4);
+  } else if (bytes_left > 0) {
     head = static_cast<unsigned char>(at[0]);
-    tail = (load<std::uint8_t>(at + left / 2) << 8U) | load<std::uint8_t>(at + left - 1);
+    tail =
+        (load<std::uint8_t>(at + bytes_left / 2) << 8U) | load<std::uint8_t>(at + bytes_left - 1);
   }
   return fold(head ^ hash ^ kMultiplierA, tail ^ kMultiplierB);
 }

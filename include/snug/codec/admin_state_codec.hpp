@@ -13,10 +13,11 @@
 
 namespace snug::codec {
 
-/// Writes the reply of GET /v1/nodes. It contains the node named `only` or, if `only` is nullopt,
-/// all nodes in bytewise order of their names. Returns nullopt if there is no node named `only`.
+/// Writes the reply of GET /v1/nodes. It contains the node named `only_node` or, if `only_node` is
+/// nullopt, all nodes in bytewise order of their names. Returns nullopt if there is no node named
+/// `only_node`.
 [[nodiscard]] std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
-                                                     std::optional<std::string_view> only);
+                                                     std::optional<std::string_view> only_node);
 
 struct PodRow {
   std::string name_space;

@@ -15,12 +15,12 @@ namespace snug::codec {
 /// is missing, if the spec is not an object, or if one of its fields has a wrong type.
 [[nodiscard]] base::Result<leader::Lease> read_lease(std::string_view json);
 
-/// Writes the request body that creates the Lease or, if `over` is not null, replaces the Lease
-/// `over`, which read_lease() has returned. The new Lease keeps all fields of `over` that are not
-/// in `record`. `now` is the text of a Kubernetes MicroTime.
+/// Writes the request body that creates the Lease or, if `replaced_lease` is not null, replaces the
+/// Lease `replaced_lease`, which read_lease() has returned. The new Lease keeps all fields of
+/// `replaced_lease` that are not in `record`. `now` is the text of a Kubernetes MicroTime.
 [[nodiscard]] std::string write_lease(const leader::LeaseName& name,
-                                      const leader::LeaseRecord& record, const leader::Lease* over,
-                                      std::string_view now);
+                                      const leader::LeaseRecord& record,
+                                      const leader::Lease* replaced_lease, std::string_view now);
 
 /// One event of a watch of Leases. kChanged means that the Lease was added or modified.
 struct LeaseEvent {

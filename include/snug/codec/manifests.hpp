@@ -23,9 +23,10 @@ struct Manifests {
 [[nodiscard]] base::Result<Manifests> read_manifests(std::string_view text, std::string_view source,
                                                      const base::Limits& limits);
 
-/// Adds the objects of `more`, which were read from the file `source`, to `all`. Fails with
-/// kInvalid if two nodes have the same name, or if two pods have the same namespace and name or the
-/// same uid.
-[[nodiscard]] base::Result<void> append(Manifests& all, Manifests more, std::string_view source);
+/// Adds the objects of `file_manifests`, which were read from the file `source`, to `manifests`.
+/// Fails with kInvalid if two nodes have the same name, or if two pods have the same namespace and
+/// name or the same uid.
+[[nodiscard]] base::Result<void> append(Manifests& manifests, Manifests file_manifests,
+                                        std::string_view source);
 
 }  // namespace snug::codec

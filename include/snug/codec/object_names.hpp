@@ -15,9 +15,10 @@ namespace snug::codec {
 /// for which this is true.
 [[nodiscard]] bool is_object_name(std::string_view text);
 
-/// Fails with kInvalid if is_object_name(name) is false. `what` is the kind of the object, for the
-/// error message.
-[[nodiscard]] base::Result<void> check_object_name(std::string_view what, std::string_view name);
+/// Fails with kInvalid if is_object_name(name) is false. `object_kind` is the kind of the object,
+/// for the error message.
+[[nodiscard]] base::Result<void> check_object_name(std::string_view object_kind,
+                                                   std::string_view name);
 
 /// Returns `NAMESPACE/NAME` or `NAME` of an object. `beginning` holds the first bytes of the
 /// object, or of the watch event that contains it; kNamedWithin bytes are enough. If they contain

@@ -35,7 +35,7 @@ class LineSplitter {
 
   const std::size_t max_bytes_;
   const SplitterCallbacks callbacks_;
-  std::string kept_;  // the beginning of a line whose end has not arrived
+  std::string partial_line_;  // the beginning of a line whose end has not arrived
   bool oversize_ = false;
 };
 
@@ -59,10 +59,10 @@ class FrameSplitter {
 
   const std::size_t max_bytes_;
   const SplitterCallbacks callbacks_;
-  std::size_t length_bytes_ = 0;  // number of bytes of the length that have arrived, 0 to 4
-  std::size_t left_ = 0;          // number of bytes of the frame that have not arrived
-  std::size_t wanted_ = 0;        // number of bytes of the frame that the callback gets
-  std::string kept_;              // bytes from earlier pieces, to be passed to the callback
+  std::size_t length_bytes_ = 0;      // number of bytes of the length that have arrived, 0 to 4
+  std::size_t frame_bytes_left_ = 0;  // number of bytes of the frame that have not arrived
+  std::size_t callback_bytes_ = 0;    // number of bytes of the frame that the callback gets
+  std::string partial_frame_;         // bytes from earlier pieces, to be passed to the callback
   bool oversize_ = false;
   bool callback_called_ =
       false;  // a callback was called for this frame; its other bytes are skipped
@@ -83,16 +83,16 @@ class ListSplitter {
  private:
   enum class Capture : std::uint8_t { kNothing, kKey, kMetadata, kItem };
 
-  /// in_string() and outside_string() advance `at` past the bytes that they consume.
-  bool in_string(std::string_view piece, std::size_t& at);
-  bool outside_string(std::string_view piece, std::size_t& at);
-  bool open(char bracket, std::size_t at);
-  bool close(char bracket, std::string_view piece, std::size_t at);
-  bool other(char c);
-  void begin(Capture what, std::size_t at);
+  /// in_string() and outside_string() advance `offset` past the bytes that they consume.
+  bool in_string(std::string_view piece, std::size_t& offset);
+  bool outside_string(std::string_view piece, std::size_t& offset);
+  bool open(char bracket, std::size_t offset);
+  bool close(char bracket, std::string_view piece, std::size_t offset);
+  bool take_other_byte(char c);
+  void begin(Capture capture_kind, std::size_t offset);
   void keep(std::string_view bytes);
   bool end_object();
-  [[nodiscard]] bool broken(std::string problem);
+  [[nodiscard]] bool fail_list(std::string problem);
 
   const std::size_t max_bytes_;
   const SplitterCallbacks callbacks_;
@@ -101,14 +101,14 @@ class ListSplitter {
   bool in_string_ = false;
   bool escaped_ = false;
   bool key_expected_ = false;  // the next string at depth 1 is a key
-  std::string key_;            // the last key at depth 1
+  std::string top_level_key_;  // the last key at depth 1
   bool in_items_ = false;
   bool items_seen_ = false;
-  bool ended_ = false;
+  bool list_ended_ = false;
 
   Capture capture_ = Capture::kNothing;
   std::size_t capture_from_ = 0;  // where the captured bytes begin in the current piece
-  std::string kept_;
+  std::string captured_;
   bool oversize_ = false;
   std::string metadata_;
   std::string problem_;

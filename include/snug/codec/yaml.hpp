@@ -35,7 +35,7 @@ struct YamlEntry {
 };
 
 /// `source` is the name of the text in messages. An empty text is a node of type kNull.
-[[nodiscard]] base::Result<YamlNode> parse_yaml(std::string_view text, std::string_view source,
+[[nodiscard]] base::Result<YamlNode> parse_yaml(std::string_view yaml_text, std::string_view source,
                                                 const base::Limits& limits);
 
 /// Returns the error `SOURCE:LINE:COLUMN: PROBLEM` with the position of the node `at`.

@@ -58,7 +58,7 @@ class DemandLearner {
     /// The requested GPUs, without CPU and memory. They are converted to milli-GPU only when the
     /// pod ends: pods may be listed before the nodes, and the memory of a GPU is not known until
     /// its node is listed.
-    PodShape asks;
+    PodShape requested_gpus;
     bool placed = false;
   };
 
@@ -69,13 +69,13 @@ class DemandLearner {
     int overtaken_by = 0;  // number of pods that arrived later and have been placed
   };
 
-  /// Converts a value from 0 to 1 into a level from 0 to max_level. The level changes only if value
+  /// Converts a ratio from 0 to 1 into a level from 0 to max_level. The level changes only if ratio
   /// * max_level differs from the current level by more than kRegimeHysteresis.
   class HysteresisLevel {
    public:
     explicit HysteresisLevel(int max_level) : max_level_(max_level) {}
-    /// Sets the value. A value above 1 counts as 1.
-    void update(double value);
+    /// Sets the ratio. A ratio above 1 counts as 1.
+    void update(double ratio);
     [[nodiscard]] int level() const { return level_; }
 
    private:

@@ -46,7 +46,7 @@ class DemandTables {
     std::vector<model::SliceValueTable> filling;
     std::vector<model::SliceValueTable> churning;
   } slice_values_;
-  model::Demand base_;  // the tables that do not depend on churn
+  model::Demand fixed_tables_;  // the tables that do not depend on churn
 };
 
 }  // namespace snug::demand

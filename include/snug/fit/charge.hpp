@@ -42,7 +42,8 @@ struct Charge {
 /// Returns the charge of one device of the container on a GPU with the memory `capacity`, which is
 /// positive. The result is zero for a SliceRequest and for a KubeletRequest. It can exceed the
 /// capacity; fit() then refuses the request.
-[[nodiscard]] Charge charge(const model::ContainerRequest& asked, base::MebiBytes capacity);
+[[nodiscard]] Charge charge(const model::ContainerRequest& container_request,
+                            base::MebiBytes capacity);
 
 /// Computes the charge of each container of a request. Caches the last charge of each container,
 /// because the GPUs of a cluster have few sizes. `request` must outlive it. Not thread-safe.
@@ -57,21 +58,23 @@ class Prices {
   /// `container` is a position in GpuRequest::containers. `capacity` is the GPU's memory; if it is
   /// 0, the price is zero.
   [[nodiscard]] const Price& price_of(std::size_t container, base::MebiBytes capacity) {
-    Known& known = known_[container];
-    if (known.capacity != capacity) known = price(*known.asked, capacity);
-    return known.price;
+    LastPrice& last_price = last_prices_[container];
+    if (last_price.capacity != capacity)
+      last_price = price(*last_price.container_request, capacity);
+    return last_price.price;
   }
 
  private:
-  struct Known {
-    const model::ContainerRequest* asked = nullptr;
+  struct LastPrice {
+    const model::ContainerRequest* container_request = nullptr;
     base::MebiBytes capacity;  // the capacity that `price` is for; 0: no price is cached
     Price price;
   };
 
-  [[nodiscard]] static Known price(const model::ContainerRequest& asked, base::MebiBytes capacity);
+  [[nodiscard]] static LastPrice price(const model::ContainerRequest& container_request,
+                                       base::MebiBytes capacity);
 
-  std::vector<Known> known_;
+  std::vector<LastPrice> last_prices_;
 };
 
 }  // namespace snug::fit

@@ -83,7 +83,7 @@ class FitMemo {
   std::int64_t steps_ = 0;
 };
 
-/// Finds placements of memo.request() on `node`. Clears `options` and adds the placements to it:
+/// Finds placements of memo.request() on `node`. Clears `placements` and adds the placements to it:
 ///   - For one GPU, all placements in ascending order of GPU position. Of adjacent GPUs in the same
 ///     state (GpuState::is_interchangeable_with) only the first is offered. Starts of a slice on
 ///     one GPU are in the order of mig::least_blocking_starts().
@@ -93,7 +93,7 @@ class FitMemo {
 /// of a constraint in src/fit/constraints.cpp, a placement would exist without this constraint and
 /// the constraints after it.
 [[nodiscard]] model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant,
-                                    FitMemo& memo, model::PlacementList& options);
+                                    FitMemo& memo, model::PlacementList& placements);
 
 /// The reason that a node gets if a call did not judge it because the call reached
 /// kMaxFitStepsPerCall.

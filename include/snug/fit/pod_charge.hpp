@@ -18,8 +18,8 @@ class PodCharge {
  public:
   /// Adds a container. `position` is its position in the pod; containers may be added in any order.
   /// A container that is added twice, as a hand-written reservation may require, counts twice.
-  void add(model::ContainerType kind, std::size_t position, const Charge& cost) {
-    parts_.push_back({kind, position, cost});
+  void add(model::ContainerType container_type, std::size_t position, const Charge& cost) {
+    parts_.push_back({container_type, position, cost});
   }
   void remove_last() { parts_.pop_back(); }
   /// The charge of all added containers; zero if there are none.

@@ -23,11 +23,11 @@ struct Tenant {
   [[nodiscard]] bool requires_enforcement() const {
     return rules != nullptr && rules->rule_for(name_space).require_enforcement;
   }
-  /// Whether the rules forbid pods of this namespace to share a GPU with pods of `other`.
-  [[nodiscard]] bool is_isolated_from(std::string_view other) const {
-    return rules != nullptr && other != name_space &&
+  /// Whether the rules forbid pods of this namespace to share a GPU with pods of `other_namespace`.
+  [[nodiscard]] bool is_isolated_from(std::string_view other_namespace) const {
+    return rules != nullptr && other_namespace != name_space &&
            (rules->rule_for(name_space).own_namespace_only ||
-            rules->rule_for(other).own_namespace_only);
+            rules->rule_for(other_namespace).own_namespace_only);
   }
 };
 

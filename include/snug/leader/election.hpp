@@ -82,7 +82,7 @@ class Election {
   /// The time at which the Lease becomes free if its record does not change. TimePoint::max() if
   /// the Lease is absent or has not been read yet.
   [[nodiscard]] base::TimePoint free_at() const;
-  [[nodiscard]] bool is_absent() const { return observed_ && !lease_; }
+  [[nodiscard]] bool is_absent() const { return lease_observed_ && !lease_; }
   /// The record with which an absent Lease is created. It names no holder.
   [[nodiscard]] LeaseRecord placeholder() const;
   /// The identity of the other process that holds the Lease; empty if there is none.
@@ -93,8 +93,8 @@ class Election {
   /// written by this process.
   [[nodiscard]] LeaseRecord claim_record();
   /// Records that the API server has stored `written`, made from claim_record(), by a request that
-  /// was sent at `asked`. This process leads from now on.
-  void confirm_claim(Lease written, base::TimePoint asked);
+  /// was sent at `claim_sent_at`. This process leads from now on.
+  void confirm_claim(Lease written, base::TimePoint claim_sent_at);
   /// The record to write to release the Lease.
   [[nodiscard]] LeaseRecord release() const;
   /// Stops leading. Call it when the Lease has been released or has not been renewed in time.
@@ -103,21 +103,21 @@ class Election {
   [[nodiscard]] bool leading() const { return leading_; }
   /// The time until which this process may send bindings. Meaningful only if leading().
   [[nodiscard]] base::TimePoint may_write_until() const {
-    return renewed_ + settings_.renew_deadline;
+    return renewal_sent_at_ + settings_.renew_deadline;
   }
 
  private:
   const ElectionSettings settings_;
   const base::TimePoint started_;
   std::optional<Lease> lease_;
-  bool observed_ = false;        // whether the Lease has been read, so that `lease_` is meaningful
+  bool lease_observed_ = false;  // whether the Lease has been read, so that `lease_` is meaningful
   base::TimePoint observed_at_;  // when `lease_` was last seen to change
   /// Whether a Lease with this identity may have been written by this process or the previous one.
   /// False after observe() has found the Lease absent or without this identity; true after
   /// claim_record().
   bool holder_may_be_predecessor_ = true;
   bool leading_ = false;
-  base::TimePoint renewed_;  // when the last successful renewal was sent
+  base::TimePoint renewal_sent_at_;  // when the last successful renewal was sent
 };
 
 }  // namespace snug::leader

@@ -50,7 +50,7 @@ class DemandTracker {
   base::Generation supply_generation_ SNUG_GUARDED_BY(mutex_);
   /// Whether supply_ has changed since the tables were built.
   bool nodes_changed_ SNUG_GUARDED_BY(mutex_) = false;
-  model::DemandPtr published_ SNUG_GUARDED_BY(mutex_){model::DemandPtr{}, &model::kNoDemand};
+  model::DemandPtr published_demand_ SNUG_GUARDED_BY(mutex_){model::DemandPtr{}, &model::kNoDemand};
   /// Whether a pod or a list of pods was reported.
   bool learning_started_ SNUG_GUARDED_BY(mutex_) = false;
 };

@@ -31,7 +31,7 @@ struct SliceRequirement {
 /// The requirement of a request for a share or a slice. Nullopt if the request is for whole GPUs or
 /// kubelet-assigned devices.
 [[nodiscard]] std::optional<SliceRequirement> slice_requirement(
-    const model::ContainerRequest& asked);
+    const model::ContainerRequest& container_request);
 
 /// Whether a slice of `profile` meets `requirement`.
 [[nodiscard]] bool satisfies(const model::MigTable& table, const model::MigProfile& profile,

@@ -73,11 +73,11 @@ struct MigTable {
 
   /// The position of the profile with this name or alias; nullopt if there is none.
   [[nodiscard]] std::optional<std::size_t> find_profile(std::string_view name) const {
-    const auto found = std::ranges::find_if(profiles, [&](const MigProfile& profile) {
+    const auto matching_profile = std::ranges::find_if(profiles, [&](const MigProfile& profile) {
       return profile.name == name || (!profile.alias.empty() && profile.alias == name);
     });
-    if (found == profiles.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - profiles.begin());
+    if (matching_profile == profiles.end()) return std::nullopt;
+    return static_cast<std::size_t>(matching_profile - profiles.begin());
   }
   friend auto operator<=>(const MigTable&, const MigTable&) = default;
 };

@@ -28,8 +28,8 @@ class NameIndex {
   [[nodiscard]] std::vector<std::optional<base::NodeIndex>> find_all(
       std::span<const std::string_view> names) const;
   [[nodiscard]] bool contains(std::string_view name) const { return find(name).has_value(); }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return name_count_; }
+  [[nodiscard]] bool empty() const { return name_count_ == 0; }
 
  private:
   struct Cell {
@@ -48,7 +48,7 @@ class NameIndex {
   /// The hash table, with open addressing and linear probing. Its size is a power of two; at most
   /// half of the cells are used.
   std::vector<Cell> cells_;
-  std::size_t size_ = 0;
+  std::size_t name_count_ = 0;
 };
 
 }  // namespace snug::model

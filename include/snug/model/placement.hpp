@@ -46,9 +46,9 @@ struct PlacementView {
 /// because several containers may use the same GPU.
 [[nodiscard]] inline bool is_first_on_gpu(PlacementView placement,
                                           const DeviceAllocation& allocation) {
-  for (const DeviceAllocation& other : placement.allocations) {
-    if (&other == &allocation) return true;
-    if (other.gpu == allocation.gpu) return false;
+  for (const DeviceAllocation& earlier : placement.allocations) {
+    if (&earlier == &allocation) return true;
+    if (earlier.gpu == allocation.gpu) return false;
   }
   return true;
 }

@@ -175,8 +175,9 @@ struct NodeState {
   std::int64_t unlisted_pod_count = 0;
 
   [[nodiscard]] HostFree host_free() const {
-    const HostResources& has = inventory->host.resources;
-    return {has.cpu_milli - host_used.cpu_milli, (has.memory_bytes - host_used.memory_bytes) >> 20};
+    const HostResources& allocatable = inventory->host.resources;
+    return {allocatable.cpu_milli - host_used.cpu_milli,
+            (allocatable.memory_bytes - host_used.memory_bytes) >> 20};
   }
 
   [[nodiscard]] const std::string& name() const { return inventory->name; }
@@ -187,8 +188,8 @@ struct NodeState {
   [[nodiscard]] std::optional<std::size_t> find_gpu(const ReservedDevice& device) const;
   /// The number of NVLinks between the GPUs at two positions; 0 if unknown.
   [[nodiscard]] int nvlinks_between(std::size_t a, std::size_t b) const {
-    const auto& all = inventory->nvlinks;
-    return a < all.size() && b < all.size() ? all[a][b] : 0;
+    const auto& nvlinks = inventory->nvlinks;
+    return a < nvlinks.size() && b < nvlinks.size() ? nvlinks[a][b] : 0;
   }
 };
 using NodeStatePtr = std::shared_ptr<const NodeState>;

@@ -9,24 +9,30 @@
 
 namespace snug::plan {
 
-/// Whether a pod that requests `asked` fits on a node. `all` is the allocatable of the node; `used`
-/// is the sum of the requests of its `pods` pods. True if the allocatable is unknown. A resource
-/// that the pod does not request, or that the node does not publish, is always sufficient, even if
-/// the node is over-committed.
-[[nodiscard]] inline bool node_resources_fit(const model::HostAllocatable& all,
-                                             const model::HostResources& used, std::int64_t pods,
-                                             const model::HostResources& asked) {
-  const auto enough = [](std::int64_t wanted, std::int64_t taken, std::int64_t has) {
-    return wanted <= 0 || has <= 0 || (taken <= has && wanted <= has - taken);
+/// Whether a pod that requests `requested` fits on a node. `allocatable` is the allocatable of the
+/// node; `host_used` is the sum of the requests of its `pods` pods. True if the allocatable is
+/// unknown. A resource that the pod does not request, or that the node does not publish, is always
+/// sufficient, even if the node is over-committed.
+[[nodiscard]] inline bool node_resources_fit(const model::HostAllocatable& allocatable,
+                                             const model::HostResources& host_used,
+                                             std::int64_t pods,
+                                             const model::HostResources& requested) {
+  const auto enough = [](std::int64_t requested_amount, std::int64_t used_amount,
+                         std::int64_t allocatable_amount) {
+    return requested_amount <= 0 || allocatable_amount <= 0 ||
+           (used_amount <= allocatable_amount &&
+            requested_amount <= allocatable_amount - used_amount);
   };
-  return !all.known || (enough(1, pods, all.pod_slots) &&
-                        enough(asked.cpu_milli, used.cpu_milli, all.resources.cpu_milli) &&
-                        enough(asked.memory_bytes, used.memory_bytes, all.resources.memory_bytes));
+  return !allocatable.known ||
+         (enough(1, pods, allocatable.pod_slots) &&
+          enough(requested.cpu_milli, host_used.cpu_milli, allocatable.resources.cpu_milli) &&
+          enough(requested.memory_bytes, host_used.memory_bytes,
+                 allocatable.resources.memory_bytes));
 }
 
 [[nodiscard]] inline bool node_resources_fit(const model::NodeState& node,
-                                             const model::HostResources& asked) {
-  return node_resources_fit(node.inventory->host, node.host_used, node.pod_count, asked);
+                                             const model::HostResources& requested) {
+  return node_resources_fit(node.inventory->host, node.host_used, node.pod_count, requested);
 }
 
 }  // namespace snug::plan

@@ -35,7 +35,7 @@ class NominationGuard {
                   const NodeContext& context);
 
   /// Whether no pod is protected, so that the incoming pod may take any placement.
-  [[nodiscard]] bool empty() const { return protected_.empty(); }
+  [[nodiscard]] bool empty() const { return protected_pods_.empty(); }
   /// Whether all protected pods still fit, each in the state of the node that was determined for
   /// it, if the incoming pod takes this placement.
   [[nodiscard]] bool admits(model::PlacementView placement);
@@ -62,16 +62,16 @@ class NominationGuard {
     fit::FitMemo* memo = nullptr;  // the memo of the pod's request; owned by memos_
   };
 
-  [[nodiscard]] static bool is_gone(const model::Holding& holding, const model::Nomination& pod,
-                                    WaitsFor waits);
-  void protect(const model::Nomination& pod, TentativeNode& tentative);
+  [[nodiscard]] static bool is_gone(const model::Holding& holding,
+                                    const model::Nomination& nomination, WaitsFor waits);
+  void protect(const model::Nomination& nomination, TentativeNode& tentative);
   [[nodiscard]] std::vector<bool> gpus_to_distinguish() const;
 
   const model::NodeState& node_;
   const IncomingPod& incoming_;
   NodeContext context_;
   std::vector<std::unique_ptr<fit::FitMemo>> memos_;
-  std::vector<ProtectedPod> protected_;  // the protected pods, in the order of rank
+  std::vector<ProtectedPod> protected_pods_;  // the protected pods, in the order of rank
   std::vector<model::HoldingPtr> tentative_holdings_;
   std::vector<bool> distinct_gpus_;  // the result of gpus_to_distinguish()
   int remaining_searches_;

@@ -63,22 +63,22 @@ class VerdictCaches {
  public:
   /// Removes and returns the cache with this key; returns a new cache if there is none.
   [[nodiscard]] std::unique_ptr<VerdictCache> take(std::string_view key);
-  /// Stores `memo` and replaces a cache that has the same key. Deletes the least recently used
+  /// Stores `cache` and replaces a cache that has the same key. Deletes the least recently used
   /// caches beyond kMaxVerdictCaches and kMaxCachedVerdicts.
-  void put_back(std::string key, std::unique_ptr<VerdictCache> memo);
+  void put_back(std::string key, std::unique_ptr<VerdictCache> cache);
 
  private:
-  struct Row {
+  struct CacheRow {
     std::string key;
-    std::unique_ptr<VerdictCache> memo;
+    std::unique_ptr<VerdictCache> cache;
     std::size_t verdicts = 0;
   };
-  using Rows = std::list<Row>;
+  using CacheRows = std::list<CacheRow>;
 
-  void drop(Rows::iterator row);
+  void drop(CacheRows::iterator cache_row);
 
-  Rows rows_;  // the most recently used cache first
-  std::unordered_map<std::string_view, Rows::iterator> by_key_;
+  CacheRows cache_rows_;  // the most recently used cache first
+  std::unordered_map<std::string_view, CacheRows::iterator> by_key_;
   std::size_t verdicts_ = 0;  // the sum of Row::verdicts
 };
 

@@ -32,7 +32,8 @@ namespace snug::request {
 
 /// Parses a copy of ContainerRequest::text, from a reservation. The result has no container name or
 /// type. Nullopt if this version of Snug would not write exactly this text.
-[[nodiscard]] std::optional<model::ContainerRequest> parse_request_text(std::string_view text);
+[[nodiscard]] std::optional<model::ContainerRequest> parse_request_text(
+    std::string_view request_text);
 
 /// Whether the kubelet assigns GPUs or MIG slices under this resource name.
 [[nodiscard]] bool is_kubelet_gpu_resource(std::string_view name);

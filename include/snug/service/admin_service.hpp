@@ -40,9 +40,9 @@ class AdminService {
  public:
   explicit AdminService(AdminParts parts) : parts_(parts) {}
 
-  /// Answers GET /v1/nodes with all nodes, or with only the node `name`. 404: the ledger does not
-  /// have this node.
-  [[nodiscard]] Reply nodes(std::optional<std::string_view> name);
+  /// Answers GET /v1/nodes with all nodes, or with only the node `node_name`. 404: the ledger does
+  /// not have this node.
+  [[nodiscard]] Reply nodes(std::optional<std::string_view> node_name);
   /// Answers GET /v1/pods.
   [[nodiscard]] Reply pods();
   /// Answers GET /v1/defrag. 400: the query is malformed, or asks for no GPU. 404: no pending pod

@@ -75,15 +75,16 @@ class ExtenderService {
                                    const model::Snapshot& snapshot);
   [[nodiscard]] Reply refuse_everywhere(const codec::ScheduleCall& call, std::string_view uid,
                                         const model::Refusal& refusal,
-                                        const RetryCondition& awaits);
+                                        const RetryCondition& retry_condition);
   [[nodiscard]] Reply refuse_each(const codec::ScheduleCall& call, const PodClaim& claim,
                                   const plan::Plan& plan, const model::Snapshot& snapshot);
-  void note_refused(std::string_view uid, const std::string& text, const RetryCondition& awaits);
+  void note_refused(std::string_view uid, const std::string& refusal_text,
+                    const RetryCondition& retry_condition);
   [[nodiscard]] Reply run_filter(std::string& body);
   [[nodiscard]] Reply run_prioritize(std::string& body);
   [[nodiscard]] Reply run_preempt(std::string& body);
   [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term);
-  [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod);
+  [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod_info);
   [[nodiscard]] Reply bind_claim(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply bind_without_gpu(const Bind& call, const model::PodFacts& pod);
   [[nodiscard]] Reply write_binding(const Bind& call, const model::PodFacts& pod,
@@ -94,7 +95,8 @@ class ExtenderService {
   /// Whether this bind has reserved GPUs in the ledger. If it has, after_refusal() must release
   /// them or mark them as unsettled.
   enum class Reserved : std::uint8_t { kNothing, kGpus };
-  [[nodiscard]] Reply after_refusal(const Bind& call, Reserved took, const base::Error& error);
+  [[nodiscard]] Reply after_refusal(const Bind& call, Reserved reserved,
+                                    const base::Error& conflict);
   [[nodiscard]] Reply bind_error(const codec::BindCall& call, BindOutcome outcome,
                                  std::string_view sentence);
 

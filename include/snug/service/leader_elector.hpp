@@ -76,32 +76,32 @@ class LeaderElector {
   [[nodiscard]] LeaseSink& scheduler_sink() { return scheduler_hint_; }
   /// Makes tick() release the Lease as soon as no binding is in flight, and never acquire it again.
   void resign();
-  /// After resign(): waits, at most for `time`, until this Snug is not the leader.
-  void wait_resigned(std::chrono::milliseconds time);
+  /// After resign(): waits, at most for `max_wait`, until this Snug is not the leader.
+  void wait_resigned(std::chrono::milliseconds max_wait);
 
  private:
-  class Hint final : public LeaseSink {
+  class LeaseHint final : public LeaseSink {
    public:
     void lease_changed(std::string_view resource_version) override {
       const base::MutexLock lock(mutex_);
-      shown_ = resource_version;
+      shown_version_ = resource_version;
     }
-    /// Whether the watch has shown a version other than that of `known` since the last call of this
-    /// function.
-    [[nodiscard]] bool take_news(const std::optional<leader::Lease>& known) {
+    /// Whether the watch has shown a version other than that of `known_lease` since the last call
+    /// of this function.
+    [[nodiscard]] bool take_lease_change(const std::optional<leader::Lease>& known_lease) {
       const base::MutexLock lock(mutex_);
-      const auto shown = std::exchange(shown_, std::nullopt);
-      return shown && *shown != (known ? known->resource_version : "");
+      const auto version = std::exchange(shown_version_, std::nullopt);
+      return version && *version != (known_lease ? known_lease->resource_version : "");
     }
 
    private:
     base::Mutex mutex_;
-    std::optional<std::string> shown_ SNUG_GUARDED_BY(mutex_);
+    std::optional<std::string> shown_version_ SNUG_GUARDED_BY(mutex_);
   };
 
   void read_scheduler_lease();
   [[nodiscard]] bool is_wanted() const;
-  [[nodiscard]] std::string scheduler() const;
+  [[nodiscard]] std::string active_scheduler() const;
   void lead(base::TimePoint now);
   void renew();
   void release();
@@ -115,33 +115,33 @@ class LeaderElector {
   void lost_lead(LogLevel level, std::string_view why);
   [[nodiscard]] std::string no_leader_reason(base::TimePoint now) const;
   void check_for_conflict(base::TimePoint now);
-  void report_conflict(const std::string& other);
+  void report_conflict(const std::string& lease_holder);
   void end_conflict();
-  void note_failure(std::string& logged, const base::Error& error);
-  void clear_failure(std::string& logged);
+  void note_failure(std::string& logged_failure, const base::Error& error);
+  void clear_failure(std::string& logged_failure);
   void publish_failures();
 
   ElectorParts parts_;
   const ElectorOptions options_;
   const std::string host_;
-  Hint lease_hint_;
-  Hint scheduler_hint_;
+  LeaseHint lease_hint_;
+  LeaseHint scheduler_hint_;
   std::atomic<bool> resigning_{false};
 
   // Members that only tick() uses.
   leader::Election election_;
-  std::mt19937_64 random_;
+  std::mt19937_64 jitter_random_;
   bool decides_ = false;  // whether decide_if_wanted() has opened readiness and the fence
   base::TimePoint next_renewal_;
-  base::TimePoint next_read_;   // when a standby next reads the Lease
-  base::TimePoint next_claim_;  // the earliest next attempt to acquire the Lease
+  base::TimePoint next_lease_read_;  // when a standby next reads the Lease
+  base::TimePoint next_claim_;       // the earliest next attempt to acquire the Lease
   base::TimePoint next_scheduler_read_;
-  bool scheduler_known_ = false;  // whether scheduler_ has been read from the API server
-  std::optional<leader::Lease> scheduler_;
+  bool scheduler_known_ = false;  // whether scheduler_lease_ has been read from the API server
+  std::optional<leader::Lease> scheduler_lease_;
   /// The start of the current series of calls that were answered with 503. A pause longer than the
   /// Lease's duration ends a series. Nullopt: there is no series.
-  std::optional<base::TimePoint> called_since_;
-  base::TimePoint called_last_;
+  std::optional<base::TimePoint> refused_calls_since_;
+  base::TimePoint last_refused_call_;
   std::string reported_conflict_;  // the holder in the last report of a conflict; empty: none
   std::string lease_failure_;      // the error of the last access to Snug's own Lease; empty: none
   std::string scheduler_failure_;  // the same for the scheduler's Lease

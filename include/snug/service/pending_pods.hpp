@@ -61,16 +61,17 @@ class PendingPods {
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
 
-  void note_refused(std::string_view uid, std::string message, const RetryCondition& awaits);
+  void note_refused(std::string_view uid, std::string message,
+                    const RetryCondition& retry_condition);
   void note_accepted(std::string_view uid);
   /// Whether any refused pod can be retried, given the ledger's generations of freed capacity and
   /// of ended intents.
-  [[nodiscard]] bool any_retryable(base::Generation room, base::Generation intents_ended) const;
+  [[nodiscard]] bool any_retryable(base::Generation freed, base::Generation ended_intents) const;
 
  private:
-  struct Refused {
+  struct PodRefusal {
     std::string message;
-    RetryCondition awaits;
+    RetryCondition retry_condition;
     std::uint64_t sequence = 0;  // the sequence number of this refusal
   };
   template <typename T>
@@ -78,17 +79,17 @@ class PendingPods {
 
   void forget_refusal(std::string_view uid) SNUG_REQUIRES(mutex_);
 
-  const std::size_t capacity_;
+  const std::size_t max_pending_pods_;
   mutable base::Mutex mutex_;
-  ByUid<PodInfoPtr> pods_
+  ByUid<PodInfoPtr> unbound_pods_
       SNUG_GUARDED_BY(mutex_);  // the unbound pods, as the API server has shown them
   ByUid<PodInfoPtr> interned_ SNUG_GUARDED_BY(mutex_);  // records made by intern(), not stored yet
-  ByUid<Refused> refused_ SNUG_GUARDED_BY(mutex_);
+  ByUid<PodRefusal> refusals_ SNUG_GUARDED_BY(mutex_);
   // For each generation, the number of refusals that wait for a higher one.
   std::map<base::Generation, std::size_t> awaiting_freed_ SNUG_GUARDED_BY(mutex_);
   std::map<base::Generation, std::size_t> awaiting_intents_ SNUG_GUARDED_BY(mutex_);
-  std::uint64_t sequence_ SNUG_GUARDED_BY(mutex_) = 0;       // the last Refused::sequence
-  std::uint64_t list_sequence_ SNUG_GUARDED_BY(mutex_) = 0;  // sequence_ at list_begins()
+  std::uint64_t refusal_sequence_ SNUG_GUARDED_BY(mutex_) = 0;  // the last PodRefusal::sequence
+  std::uint64_t list_sequence_ SNUG_GUARDED_BY(mutex_) = 0;  // refusal_sequence_ at list_begins()
 };
 
 }  // namespace snug::service

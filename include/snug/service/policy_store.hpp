@@ -21,13 +21,14 @@ struct CurrentPolicy {
 
 class PolicyStore {
  public:
-  explicit PolicyStore(score::PolicyPtr first) : current_{std::move(first), 1} {
-    SNUG_CHECK(current_.policy != nullptr);
+  explicit PolicyStore(score::PolicyPtr first_policy)
+      : policy_in_force_{std::move(first_policy), 1} {
+    SNUG_CHECK(policy_in_force_.policy != nullptr);
   }
 
   [[nodiscard]] CurrentPolicy current() const {
     const base::MutexLock lock(mutex_);
-    return current_;
+    return policy_in_force_;
   }
 
   void replace(score::PolicyPtr policy) {
@@ -35,13 +36,13 @@ class PolicyStore {
     const base::MutexLock lock(mutex_);
     // The swap moves the old policy into the parameter, so the old policy is destroyed only after
     // the lock is released.
-    current_.policy.swap(policy);
-    ++current_.version;
+    policy_in_force_.policy.swap(policy);
+    ++policy_in_force_.version;
   }
 
  private:
   mutable base::Mutex mutex_;
-  CurrentPolicy current_ SNUG_GUARDED_BY(mutex_);
+  CurrentPolicy policy_in_force_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::service

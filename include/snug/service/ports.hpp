@@ -250,7 +250,7 @@ class Metrics {
   virtual void watch_restarted(WatchedResource resource, WatchEnd why) = 0;
   virtual void pods_woken() = 0;
   virtual void event_dropped() = 0;
-  virtual void reservation_problem(ReservationProblem kind) = 0;
+  virtual void reservation_problem(ReservationProblem problem) = 0;
   /// Counts a change of the policy file. If `ok`, the new policy is in force; if not, it was
   /// refused.
   virtual void policy_reloaded(bool ok) = 0;

@@ -39,14 +39,14 @@ class Readiness {
   /// applied.
   void start_leading();
   /// Makes this Snug a standby. `leader` is the holder of the Lease; empty: there is none, or it is
-  /// unknown. `why_nobody` is a clause that says why there is no leader; empty: unknown.
-  /// Messages show `why_nobody` only if `leader` is empty.
-  void stand_by(std::string leader, std::string why_nobody);
+  /// unknown. `why_no_leader` is a clause that says why there is no leader; empty: unknown.
+  /// Messages show `why_no_leader` only if `leader` is empty.
+  void stand_by(std::string leader, std::string why_no_leader);
   /// `conflict`: a scheduler calls this Snug although another installation holds the Lease.
   void set_conflict(bool conflict) { conflict_ = conflict; }
 
   /// `problem` says why a Lease cannot be read or written; empty: there is no problem.
-  void set_lease_problem(std::string problem);
+  void set_lease_problem(std::string lease_problem);
   /// Records that a call was answered with 503 because Snug is not ready.
   void note_refused_call() { refused_call_ = true; }
   /// Whether note_refused_call() was called since the last call of this function.
@@ -86,10 +86,10 @@ class Readiness {
     std::atomic<std::int64_t> lost_at{0};   // when the watch was lost, in ns; unused while it works
   };
 
-  [[nodiscard]] const Stream& at(Resource resource) const {
+  [[nodiscard]] const Stream& stream_of(Resource resource) const {
     return streams_[static_cast<std::size_t>(resource)];
   }
-  [[nodiscard]] Stream& at(Resource resource) {
+  [[nodiscard]] Stream& stream_of(Resource resource) {
     return streams_[static_cast<std::size_t>(resource)];
   }
   [[nodiscard]] bool is_listed(const Stream& stream) const {
@@ -108,9 +108,9 @@ class Readiness {
   std::atomic<bool> conflict_{false};
   std::atomic<bool> refused_call_{false};
   mutable base::Mutex mutex_;
-  std::array<std::string, kResourceNames.size()> versions_ SNUG_GUARDED_BY(mutex_);
+  std::array<std::string, kResourceNames.size()> stream_versions_ SNUG_GUARDED_BY(mutex_);
   std::string leader_ SNUG_GUARDED_BY(mutex_);
-  std::string why_nobody_ SNUG_GUARDED_BY(mutex_);
+  std::string why_no_leader_ SNUG_GUARDED_BY(mutex_);
   std::string lease_problem_ SNUG_GUARDED_BY(mutex_);
 };
 

@@ -18,18 +18,18 @@ namespace snug::service {
 
 class WriteFence {
  public:
-  /// `unanswered`: how long an unanswered binding may still be executed after it was sent. At
-  /// first, the fence is open without a deadline. If there is no election, it stays open.
-  WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered);
+  /// `unanswered_window`: how long an unanswered binding may still be executed after it was sent.
+  /// At first, the fence is open without a deadline. If there is no election, it stays open.
+  WriteFence(const base::Clock& clock, std::chrono::milliseconds unanswered_window);
 
   /// A term as leader. Each time the fence is opened after it was closed, the next term begins. A
   /// bind must read the term before it checks readiness.
   using Term = std::uint64_t;
   [[nodiscard]] Term term() const;
 
-  /// Opens the fence: bindings may be sent until `time`. If the fence was closed, a new term
+  /// Opens the fence: bindings may be sent until `deadline`. If the fence was closed, a new term
   /// begins.
-  void open_until(base::TimePoint time);
+  void open_until(base::TimePoint deadline);
   void close();
 
   /// Permission to send one binding. While a Pass exists, the Lease is not released. If the Pass is
@@ -61,7 +61,7 @@ class WriteFence {
   [[nodiscard]] bool has_nothing_in_flight() const;
 
  private:
-  void end(bool answered);
+  void end_binding(bool answered);
 
   const base::Clock& clock_;
   const std::chrono::milliseconds unanswered_window_;

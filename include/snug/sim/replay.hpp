@@ -58,10 +58,10 @@ class Placer {
 /// A placer that decides as the service does, by a policy and by the demand that it learns from the
 /// pods that have arrived.
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(score::PolicyPtr policy);
-/// A placer that decides by a policy and by a fixed demand. It calls `known` once to get the
+/// A placer that decides by a policy and by a fixed demand. It calls `fixed_demand` once to get the
 /// demand, and learns nothing.
 [[nodiscard]] std::unique_ptr<Placer> policy_placer(
-    score::PolicyPtr policy, std::function<model::Demand(const demand::Supply&)> known);
+    score::PolicyPtr policy, std::function<model::Demand(const demand::Supply&)> fixed_demand);
 
 struct PlacedSlice {
   int gpu = 0;  // the GPU's index on its node

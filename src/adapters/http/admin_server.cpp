@@ -26,26 +26,26 @@ std::string admin_error_body(std::string_view, std::string_view sentence) {
   return codec::write_error(codec::ReplyShape::kBind, sentence);
 }
 
-/// Removes the text before the first `/` from `rest`, and also that `/`. Returns the text.
-std::string_view take_segment(std::string_view& rest) {
-  const std::string_view segment = rest.substr(0, rest.find('/'));
-  rest.remove_prefix(std::min(rest.size(), segment.size() + 1));
+/// Removes the text before the first `/` from `unread_path`, and also that `/`. Returns the text.
+std::string_view take_segment(std::string_view& unread_path) {
+  const std::string_view segment = unread_path.substr(0, unread_path.find('/'));
+  unread_path.remove_prefix(std::min(unread_path.size(), segment.size() + 1));
   return segment;
 }
 
 /// Returns the values of the pattern's `{…}` segments, or nullopt if `path` does not match.
-std::optional<decltype(AdminRequest::variables)> match(std::string_view pattern,
-                                                       std::string_view path) {
+std::optional<decltype(AdminRequest::variables)> match_route(std::string_view pattern,
+                                                             std::string_view path) {
   const auto slashes = std::ranges::count(pattern, '/');
   if (slashes != std::ranges::count(path, '/')) return std::nullopt;
   decltype(AdminRequest::variables) variables;
-  for (auto left = slashes + 1; left > 0; --left) {
-    const std::string_view wanted = take_segment(pattern);
-    const std::string_view found = take_segment(path);
-    if (wanted.starts_with('{') && wanted.ends_with('}')) {
-      if (found.empty()) return std::nullopt;
-      variables.emplace(wanted.substr(1, wanted.size() - 2), found);
-    } else if (wanted != found) {
+  for (auto segments_left = slashes + 1; segments_left > 0; --segments_left) {
+    const std::string_view pattern_segment = take_segment(pattern);
+    const std::string_view path_segment = take_segment(path);
+    if (pattern_segment.starts_with('{') && pattern_segment.ends_with('}')) {
+      if (path_segment.empty()) return std::nullopt;
+      variables.emplace(pattern_segment.substr(1, pattern_segment.size() - 2), path_segment);
+    } else if (pattern_segment != path_segment) {
       return std::nullopt;
     }
   }
@@ -57,21 +57,24 @@ std::optional<decltype(AdminRequest::variables)> match(std::string_view pattern,
 /// may add one (`/readyz?verbose`).
 std::optional<std::string> check_query(const AdminRoute& route, const RequestHead& request) {
   if (!route.pattern.starts_with("/v1/")) return std::nullopt;
-  for (const auto& [key, value] : request.query) {
-    if (std::ranges::find(route.query, key) == route.query.end()) {
-      std::string allowed;
-      for (const std::string& one : route.query) allowed += (allowed.empty() ? "" : ", ") + one;
-      return "the query of " + route.pattern + " has the unknown key " + base::in_quotes(key) +
-             "; " + (allowed.empty() ? "no keys are allowed" : "allowed keys: " + allowed);
+  for (const auto& [query_key, query_value] : request.query) {
+    if (std::ranges::find(route.query, query_key) == route.query.end()) {
+      std::string allowed_keys;
+      for (const std::string& allowed_key : route.query)
+        allowed_keys += (allowed_keys.empty() ? "" : ", ") + allowed_key;
+      return "the query of " + route.pattern + " has the unknown key " +
+             base::in_quotes(query_key) + "; " +
+             (allowed_keys.empty() ? "no keys are allowed" : "allowed keys: " + allowed_keys);
     }
-    if (std::ranges::count(request.query, key, [](const auto& pair) { return pair.first; }) > 1) {
-      return "the query of " + route.pattern + " has the key " + key + " more than once";
+    if (std::ranges::count(request.query, query_key, [](const auto& pair) { return pair.first; }) >
+        1) {
+      return "the query of " + route.pattern + " has the key " + query_key + " more than once";
     }
   }
   return std::nullopt;
 }
 
-std::string list_of(const std::vector<AdminRoute>& routes) {
+std::string endpoint_list(const std::vector<AdminRoute>& routes) {
   nlohmann::ordered_json endpoints = nlohmann::ordered_json::array();
   for (const AdminRoute& route : routes) {
     endpoints.push_back(
@@ -81,9 +84,9 @@ std::string list_of(const std::vector<AdminRoute>& routes) {
 }
 
 bool has_body(const RequestHead& request) {
-  const std::size_t lengths = request.count("Content-Length");
-  return request.count("Transfer-Encoding") > 0 || lengths > 1 ||
-         (lengths == 1 && request.value("Content-Length") != "0");
+  const std::size_t content_lengths = request.count("Content-Length");
+  return request.count("Transfer-Encoding") > 0 || content_lengths > 1 ||
+         (content_lengths == 1 && request.value("Content-Length") != "0");
 }
 
 }  // namespace
@@ -97,7 +100,7 @@ class AdminServer::Impl {
              .error_body = admin_error_body},
             std::move(options), admin_options(limits), limits) {
     routes_.push_back({"GET", "/", "the list of endpoints", [this](const AdminRequest&) {
-                         return AdminReply{.body = list_of(routes_)};
+                         return AdminReply{.body = endpoint_list(routes_)};
                        }});
   }
 
@@ -109,22 +112,23 @@ class AdminServer::Impl {
       return server_.refuse(
           request, {400, "a request to the admin port must have no body and no Range header"});
     }
-    std::set<std::string> allowed;
+    std::set<std::string> allowed_methods;
     for (const AdminRoute& route : routes_) {
-      auto variables = match(route.pattern, request.path);
+      auto variables = match_route(route.pattern, request.path);
       if (!variables) continue;
-      allowed.insert(route.method);
+      allowed_methods.insert(route.method);
       if (route.method != (request.method == "HEAD" ? "GET" : request.method)) continue;
-      if (const auto wrong = check_query(route, request)) {
-        return server_.refuse(request, {400, *wrong});
+      if (const auto query_error = check_query(route, request)) {
+        return server_.refuse(request, {400, *query_error});
       }
       return call(route, request, std::move(*variables));
     }
-    if (allowed.empty()) {
+    if (allowed_methods.empty()) {
       return server_.refuse(request, {404, "unknown path; GET / lists the endpoints"});
     }
     std::string methods;
-    for (const std::string& method : allowed) methods += (methods.empty() ? "" : ", ") + method;
+    for (const std::string& method : allowed_methods)
+      methods += (methods.empty() ? "" : ", ") + method;
     HttpReply reply = server_.refuse(request, {405, "the method must be " + methods});
     reply.allow = methods;
     return reply;
@@ -132,12 +136,14 @@ class AdminServer::Impl {
 
   static HttpReply call(const AdminRoute& route, const RequestHead& request,
                         decltype(AdminRequest::variables) variables) {
-    AdminRequest asked{.path = request.path, .variables = std::move(variables), .query = {}};
-    for (const auto& [key, value] : request.query) asked.query.emplace(key, value);
-    AdminReply reply = route.handler(asked);
-    return {.status = reply.status,
-            .body = std::move(reply.body),
-            .content_type = std::move(reply.content_type)};
+    AdminRequest admin_request{
+        .path = request.path, .variables = std::move(variables), .query = {}};
+    for (const auto& [query_key, query_value] : request.query)
+      admin_request.query.emplace(query_key, query_value);
+    AdminReply admin_reply = route.handler(admin_request);
+    return {.status = admin_reply.status,
+            .body = std::move(admin_reply.body),
+            .content_type = std::move(admin_reply.content_type)};
   }
 
   std::vector<AdminRoute> routes_;

@@ -31,7 +31,7 @@ class BodyBuffers {
 
   class Buffer {
    public:
-    Buffer(BodyBuffers& owner, std::size_t size) : owner_(owner), size_(size) {}
+    Buffer(BodyBuffers& owner, std::size_t body_size) : owner_(owner), body_size_(body_size) {}
     ~Buffer();
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
@@ -40,22 +40,22 @@ class BodyBuffers {
 
    private:
     BodyBuffers& owner_;
-    std::size_t size_;
+    std::size_t body_size_;
     std::string text_;
   };
 
-  /// Lends a buffer for a body of `size` bytes. May wait up to body_wait_ms. Null: the body is
+  /// Lends a buffer for a body of `body_size` bytes. May wait up to body_wait_ms. Null: the body is
   /// refused.
-  [[nodiscard]] std::shared_ptr<Buffer> acquire(std::size_t size);
+  [[nodiscard]] std::shared_ptr<Buffer> acquire(std::size_t body_size);
   /// Refuses all waiting bodies and, from now on, each body that would have to wait.
   void close();
   /// Returns the number of bodies that wait for room.
   [[nodiscard]] std::size_t waiting() const;
 
  private:
-  [[nodiscard]] bool has_room(std::size_t size) const SNUG_REQUIRES(mutex_);
-  [[nodiscard]] bool wait_for_memory(std::size_t size) SNUG_REQUIRES(mutex_);
-  void release(std::size_t size, std::string buffer);
+  [[nodiscard]] bool has_room(std::size_t body_size) const SNUG_REQUIRES(mutex_);
+  [[nodiscard]] bool wait_for_memory(std::size_t body_size) SNUG_REQUIRES(mutex_);
+  void release(std::size_t body_size, std::string buffer);
 
   const std::size_t max_bytes_;
   const std::chrono::milliseconds max_wait_;
@@ -63,9 +63,9 @@ class BodyBuffers {
   mutable base::Mutex mutex_;
   base::Condition memory_freed_;
   std::size_t acquired_bytes_ SNUG_GUARDED_BY(mutex_) = 0;  // total size of the large bodies
-  std::size_t waiting_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::size_t waiting_bodies_ SNUG_GUARDED_BY(mutex_) = 0;
   bool closed_ SNUG_GUARDED_BY(mutex_) = false;
-  std::vector<std::string> idle_ SNUG_GUARDED_BY(mutex_);
+  std::vector<std::string> idle_buffers_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::http

@@ -74,9 +74,9 @@ Connection::Step Connection::advance() {
   }
   for (;;) {
     Step step = Step::kEnd;
-    const ssize_t got = receive_now(thread_buffer(), kReceiveBufferBytes, step);
-    if (got <= 0) return step;
-    receive_buffer_.append(thread_buffer(), static_cast<std::size_t>(got));
+    const ssize_t received_bytes = receive_now(thread_buffer(), kReceiveBufferBytes, step);
+    if (received_bytes <= 0) return step;
+    receive_buffer_.append(thread_buffer(), static_cast<std::size_t>(received_bytes));
     if (find_head()) return Step::kHead;
   }
 }
@@ -109,7 +109,7 @@ void Connection::begin_request(bool may_wait) {
 
 void Connection::begin_transfer() {
   const base::TimePoint now = clock_.now();
-  deadline_ = now + request_timeout_;
+  transfer_deadline_ = now + request_timeout_;
   transfer_started_ = now;
   transfer_bytes_ = 0;
 }
@@ -122,20 +122,22 @@ void Connection::begin_body() {
 
 void Connection::end_request() {
   kept_until_sent_.reset();
-  std::string rest{unread_body_};
+  std::string next_request_bytes{unread_body_};
   unread_body_ = {};
-  receive_buffer_.swap(rest);
+  receive_buffer_.swap(next_request_bytes);
   searched_bytes_ = 0;
   head_end_.reset();
 }
 
-bool Connection::wait(Step step) {
+bool Connection::wait_for_socket(Step step) {
   if (!may_wait_ || step == Step::kEnd) return false;
-  const auto left = std::min<std::chrono::nanoseconds>(deadline_ - clock_.now(), idle_timeout_);
-  const auto ms = std::chrono::ceil<milliseconds>(left).count();
-  pollfd fd{fd_, static_cast<short>(step == Step::kWaitRead ? POLLIN : POLLOUT), 0};
+  const auto wait_limit =
+      std::min<std::chrono::nanoseconds>(transfer_deadline_ - clock_.now(), idle_timeout_);
+  const auto ms = std::chrono::ceil<milliseconds>(wait_limit).count();
+  pollfd socket_poll{fd_, static_cast<short>(step == Step::kWaitRead ? POLLIN : POLLOUT), 0};
   is_blocked_ = true;
-  const int ready = ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
+  const int ready =
+      ::poll(&socket_poll, 1, static_cast<int>(std::clamp<std::int64_t>(ms, 0, INT_MAX)));
   is_blocked_ = false;
   if (ready == 0) timed_out_ = true;
   return !aborted_ && (ready > 0 || (ready < 0 && errno == EINTR));
@@ -153,29 +155,30 @@ Connection::Step Connection::tls_step(int result) const {
 }
 
 ssize_t Connection::receive_now(char* out, std::size_t size, Step& step) {
-  ssize_t got = 0;
+  ssize_t received_bytes = 0;
   if (ssl_ != nullptr) {
     ERR_clear_error();
-    got = SSL_read(ssl_.get(), out, static_cast<int>(size));
+    received_bytes = SSL_read(ssl_.get(), out, static_cast<int>(size));
     const bool ended =
-        got <= 0 && SSL_get_error(ssl_.get(), static_cast<int>(got)) == SSL_ERROR_ZERO_RETURN;
-    if (got <= 0) step = tls_step(static_cast<int>(got));
-    if (got <= 0 && !ended) return -1;
+        received_bytes <= 0 &&
+        SSL_get_error(ssl_.get(), static_cast<int>(received_bytes)) == SSL_ERROR_ZERO_RETURN;
+    if (received_bytes <= 0) step = tls_step(static_cast<int>(received_bytes));
+    if (received_bytes <= 0 && !ended) return -1;
   } else {
     do {
-      got = ::recv(fd_, out, size, 0);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) step = socket_step(Step::kWaitRead);
+      received_bytes = ::recv(fd_, out, size, 0);
+    } while (received_bytes < 0 && errno == EINTR);
+    if (received_bytes < 0) step = socket_step(Step::kWaitRead);
   }
-  if (got > 0) transfer_bytes_ += static_cast<std::uint64_t>(got);
-  return got;
+  if (received_bytes > 0) transfer_bytes_ += static_cast<std::uint64_t>(received_bytes);
+  return received_bytes;
 }
 
 ssize_t Connection::receive(char* out, std::size_t size) {
   for (;;) {
     Step step = Step::kEnd;
-    const ssize_t got = receive_now(out, size, step);
-    if (got >= 0 || !wait(step)) return got;
+    const ssize_t received_bytes = receive_now(out, size, step);
+    if (received_bytes >= 0 || !wait_for_socket(step)) return received_bytes;
   }
 }
 
@@ -183,15 +186,15 @@ bool Connection::read_body(std::size_t length, std::string& body) {
   body.assign(unread_body_.substr(0, length));
   unread_body_.remove_prefix(body.size());
   if (body.size() < length && !flush()) return false;
-  const std::size_t come = body.size();
+  const std::size_t buffered_bytes = body.size();
   body.resize_and_overwrite(length, [&](char* out, std::size_t) {
-    std::size_t size = come;
-    while (size < length) {
-      const ssize_t got = receive(out + size, length - size);
-      if (got <= 0) break;
-      size += static_cast<std::size_t>(got);
+    std::size_t body_bytes = buffered_bytes;
+    while (body_bytes < length) {
+      const ssize_t received_bytes = receive(out + body_bytes, length - body_bytes);
+      if (received_bytes <= 0) break;
+      body_bytes += static_cast<std::size_t>(received_bytes);
     }
-    return size;
+    return body_bytes;
   });
   return body.size() == length;
 }
@@ -205,44 +208,46 @@ bool Connection::send_reply(std::string_view head, std::string_view body) {
   return send_all({});
 }
 
-/// Without TLS, sends send_buffer_ and `data` with one system call, so that they use as few packets
-/// as possible.
-ssize_t Connection::send_now(std::string_view data, std::size_t from, Step& step) {
-  ssize_t sent = 0;
+/// Without TLS, sends send_buffer_ and `reply_body` with one system call, so that they use as few
+/// packets as possible.
+ssize_t Connection::send_now(std::string_view reply_body, std::size_t reply_offset, Step& step) {
+  ssize_t sent_bytes = 0;
   if (ssl_ != nullptr) {
     ERR_clear_error();
-    const auto part = std::min<std::size_t>(send_buffer_.size() - from, INT_MAX);
-    sent = SSL_write(ssl_.get(), send_buffer_.data() + from, static_cast<int>(part));
-    if (sent <= 0) step = tls_step(static_cast<int>(sent));
+    const auto chunk_size = std::min<std::size_t>(send_buffer_.size() - reply_offset, INT_MAX);
+    sent_bytes =
+        SSL_write(ssl_.get(), send_buffer_.data() + reply_offset, static_cast<int>(chunk_size));
+    if (sent_bytes <= 0) step = tls_step(static_cast<int>(sent_bytes));
   } else {
-    const std::size_t head = std::min(from, send_buffer_.size());
-    const std::size_t body = from - head;
-    std::array<iovec, 2> parts{{{send_buffer_.data() + head, send_buffer_.size() - head},
-                                {const_cast<char*>(data.data()) + body, data.size() - body}}};
+    const std::size_t head_offset = std::min(reply_offset, send_buffer_.size());
+    const std::size_t body_offset = reply_offset - head_offset;
+    std::array<iovec, 2> unsent_parts{
+        {{send_buffer_.data() + head_offset, send_buffer_.size() - head_offset},
+         {const_cast<char*>(reply_body.data()) + body_offset, reply_body.size() - body_offset}}};
     msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
+    message.msg_iov = unsent_parts.data();
+    message.msg_iovlen = unsent_parts.size();
     do {
-      sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
-    } while (sent < 0 && errno == EINTR);
-    if (sent < 0) step = socket_step(Step::kWaitWrite);
+      sent_bytes = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
+    } while (sent_bytes < 0 && errno == EINTR);
+    if (sent_bytes < 0) step = socket_step(Step::kWaitWrite);
   }
-  if (sent > 0) transfer_bytes_ += static_cast<std::uint64_t>(sent);
-  return sent;
+  if (sent_bytes > 0) transfer_bytes_ += static_cast<std::uint64_t>(sent_bytes);
+  return sent_bytes;
 }
 
-bool Connection::send_all(std::string_view data) {
+bool Connection::send_all(std::string_view reply_body) {
   if (ssl_ != nullptr) {
-    send_buffer_.append(data);
-    data = {};
+    send_buffer_.append(reply_body);
+    reply_body = {};
   }
-  const std::size_t total = send_buffer_.size() + data.size();
-  for (std::size_t from = 0; from < total;) {
+  const std::size_t reply_size = send_buffer_.size() + reply_body.size();
+  for (std::size_t reply_offset = 0; reply_offset < reply_size;) {
     Step step = Step::kEnd;
-    const ssize_t sent = send_now(data, from, step);
-    if (sent > 0) {
-      from += static_cast<std::size_t>(sent);
-    } else if (!wait(step)) {
+    const ssize_t sent_bytes = send_now(reply_body, reply_offset, step);
+    if (sent_bytes > 0) {
+      reply_offset += static_cast<std::size_t>(sent_bytes);
+    } else if (!wait_for_socket(step)) {
       broken_ = true;
       return false;
     }
@@ -268,9 +273,9 @@ void Connection::shutdown_send() {
 }
 
 Connection::Step Connection::discard_input() {
-  const ssize_t got = ::recv(fd_, thread_buffer(), kReceiveBufferBytes, 0);
-  if (got > 0 || (got < 0 && errno == EINTR)) return Step::kWaitRead;
-  return got == 0 ? Step::kEnd : socket_step(Step::kWaitRead);
+  const ssize_t discarded_bytes = ::recv(fd_, thread_buffer(), kReceiveBufferBytes, 0);
+  if (discarded_bytes > 0 || (discarded_bytes < 0 && errno == EINTR)) return Step::kWaitRead;
+  return discarded_bytes == 0 ? Step::kEnd : socket_step(Step::kWaitRead);
 }
 
 Transfer Connection::transfer() const { return {transfer_started_, transfer_bytes_, is_blocked_}; }

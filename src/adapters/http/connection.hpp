@@ -117,13 +117,13 @@ class Connection {
   [[nodiscard]] ssize_t receive_now(char* out, std::size_t size, Step& step);
   [[nodiscard]] ssize_t receive(char* out, std::size_t size);
   [[nodiscard]] bool flush() { return !broken_ && (send_buffer_.empty() || send_all({})); }
-  /// Treats send_buffer_ and `data` as one sequence of bytes, and sends bytes of it from offset
-  /// `from` on, without blocking. The result and `step` are as in receive_now().
-  [[nodiscard]] ssize_t send_now(std::string_view data, std::size_t from, Step& step);
-  [[nodiscard]] bool send_all(std::string_view data);
+  /// Treats send_buffer_ and `reply_body` as one sequence of bytes, and sends bytes of it from
+  /// offset `reply_offset` on, without blocking. The result and `step` are as in receive_now().
+  [[nodiscard]] ssize_t send_now(std::string_view reply_body, std::size_t reply_offset, Step& step);
+  [[nodiscard]] bool send_all(std::string_view reply_body);
   /// Waits until the socket is ready for `step`. False: the deadline or request_silence_ms has
   /// passed, the connection was aborted or has ended, or the request must not wait.
-  [[nodiscard]] bool wait(Step step);
+  [[nodiscard]] bool wait_for_socket(Step step);
   /// Begins a body or a reply: sets its deadline and resets the count of its bytes.
   void begin_transfer();
 
@@ -141,7 +141,7 @@ class Connection {
   std::string_view unread_body_;  // bytes in receive_buffer_ after the head, not yet used
   std::string send_buffer_;
   std::shared_ptr<const void> kept_until_sent_;
-  base::TimePoint deadline_{};
+  base::TimePoint transfer_deadline_{};
 
   std::atomic<base::TimePoint> transfer_started_{base::TimePoint{}};
   std::atomic<std::uint64_t> transfer_bytes_{0};

@@ -30,7 +30,7 @@ constexpr int kRequestedTurnMs = 10;
 constexpr std::size_t kEventsPerTurn = 64;
 constexpr int kAcceptsPerTurn = 64;
 
-void watch(int epoll_fd, int fd, std::uint32_t events) {
+void watch_fd(int epoll_fd, int fd, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.fd = fd}};
   // If this fails, the connection gets no events and is closed at its deadline.
   if (::epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && errno == ENOENT) {
@@ -38,7 +38,7 @@ void watch(int epoll_fd, int fd, std::uint32_t events) {
   }
 }
 
-void signal(int event_fd) {
+void signal_event_fd(int event_fd) {
   const std::uint64_t one = 1;
   // The write succeeds, because the counter of the eventfd never gets close to its maximum.
   [[maybe_unused]] const ssize_t written = ::write(event_fd, &one, sizeof one);
@@ -63,9 +63,9 @@ bool ConnectionLoop::start(int listen_fd) {
   drain_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   bool started = epoll_fd_ >= 0 && wake_fd_ >= 0 && drain_fd_ >= 0;
   if (started) {
-    watch(epoll_fd_, listen_fd_, EPOLLIN);
-    watch(epoll_fd_, wake_fd_, EPOLLIN);
-    if (draining_) signal(drain_fd_);
+    watch_fd(epoll_fd_, listen_fd_, EPOLLIN);
+    watch_fd(epoll_fd_, wake_fd_, EPOLLIN);
+    if (draining_) signal_event_fd(drain_fd_);
   }
   try {
     if (started) thread_ = std::thread([this] { run(); });
@@ -81,9 +81,9 @@ void ConnectionLoop::run() {
   std::array<epoll_event, kEventsPerTurn> events{};
   bool turn_requested = false;
   while (!stopping_) {
-    const int count =
+    const int event_count =
         ::epoll_wait(epoll_fd_, events.data(), kEventsPerTurn, wait_time(turn_requested));
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < event_count; ++i) {
       // The listening socket is skipped here. run_turn() accepts new connections later, because the
       // other events may end connections and so make room.
       if (events[static_cast<std::size_t>(i)].data.fd != listen_fd_) {
@@ -101,9 +101,9 @@ int ConnectionLoop::wait_time(bool turn_requested) const {
   if (!handshakes_.empty()) return 0;
   const auto next = timers_.next_deadline();
   if (!next) return turn_requested ? kRequestedTurnMs : -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock_.now()).count();
+  const auto ms_left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock_.now()).count();
   return static_cast<int>(
-      std::clamp<std::int64_t>(left, 0, turn_requested ? kRequestedTurnMs : INT_MAX));
+      std::clamp<std::int64_t>(ms_left, 0, turn_requested ? kRequestedTurnMs : INT_MAX));
 }
 
 void ConnectionLoop::run_turn(bool& turn_requested) {
@@ -128,14 +128,14 @@ bool ConnectionLoop::accept_connection() {
     // single connection, which the kernel has already dropped.
     return errno != EAGAIN && errno != EWOULDBLOCK && errno != EBADF && errno != EINVAL;
   }
-  const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  bool full = false;
+  const int no_delay = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof no_delay);
+  bool too_many_open = false;
   {
     const base::MutexLock lock(mutex_);
-    full = open_count_ >= bounds_.max_open;
+    too_many_open = open_count_ >= bounds_.max_open;
   }
-  if (full && !close_least_useful()) {
+  if (too_many_open && !close_least_useful()) {
     ::close(fd);
     return true;
   }
@@ -151,9 +151,9 @@ bool ConnectionLoop::accept_connection() {
 }
 
 bool ConnectionLoop::close_least_useful() {
-  while (const auto first = timers_.first_to_close()) {
-    const bool refused = timers_.is_refused(*first);
-    ConnectionPtr connection = remove(*first);
+  while (const auto least_useful_fd = timers_.first_to_close()) {
+    const bool refused = timers_.is_refused(*least_useful_fd);
+    ConnectionPtr connection = remove(*least_useful_fd);
     // A connection in its TLS handshake is closed at once, because another step could be expensive.
     if (refused || !connection->handshake_done() || connection->advance() != Step::kHead) {
       close(std::move(connection));
@@ -175,11 +175,11 @@ void ConnectionLoop::hand_to_thread(ConnectionPtr connection) {
   }
 }
 
-void ConnectionLoop::take_back(ConnectionPtr connection, NextAction after) {
+void ConnectionLoop::take_back(ConnectionPtr connection, NextAction next_action) {
   {
     const base::MutexLock lock(mutex_);
-    if (after != NextAction::kClose && !stopped_) {
-      returned_.emplace_back(std::move(connection), after);
+    if (next_action != NextAction::kClose && !stopped_) {
+      returned_connections_.emplace_back(std::move(connection), next_action);
     }
   }
   if (connection != nullptr) return close(std::move(connection));
@@ -187,22 +187,22 @@ void ConnectionLoop::take_back(ConnectionPtr connection, NextAction after) {
 }
 
 void ConnectionLoop::take_returned() {
-  std::vector<Returned> returned;
+  std::vector<ReturnedConnection> returned_connections;
   {
     const base::MutexLock lock(mutex_);
-    returned.swap(returned_);
+    returned_connections.swap(returned_connections_);
   }
-  for (auto& [connection, after] : returned) {
+  for (auto& [connection, next_action] : returned_connections) {
     const int fd = connection->socket();
-    if (after == NextAction::kDiscardInput && !draining_) {
+    if (next_action == NextAction::kDiscardInput && !draining_) {
       timers_.refused(fd, clock_.now());
       watch_connection(std::move(connection), Step::kWaitRead);
-    } else if (after == NextAction::kDiscardInput) {
+    } else if (next_action == NextAction::kDiscardInput) {
       close(std::move(connection));
     } else {
       timers_.idle(fd, clock_.now());
       const Step step = connection->advance();
-      continue_with(std::move(connection), step);
+      continue_connection(std::move(connection), step);
     }
   }
 }
@@ -214,7 +214,7 @@ void ConnectionLoop::watch_connection(ConnectionPtr connection, Step step) {
   // and no further event is needed until the handshake step has been taken.
   if (!connection->handshake_done()) events |= EPOLLONESHOT;
   connections_.insert_or_assign(fd, std::move(connection));
-  watch(epoll_fd_, fd, events);
+  watch_fd(epoll_fd_, fd, events);
 }
 
 /// Handles an event of the file descriptor `fd`. The connection of `fd` may already have left the
@@ -222,13 +222,13 @@ void ConnectionLoop::watch_connection(ConnectionPtr connection, Step step) {
 void ConnectionLoop::handle_event(int fd) {
   if (fd == wake_fd_) {
     std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(wake_fd_, &count, sizeof count);
+    [[maybe_unused]] const ssize_t read_bytes = ::read(wake_fd_, &count, sizeof count);
     return;
   }
-  const auto found = connections_.find(fd);
-  if (found == connections_.end()) return;
-  if (!found->second->handshake_done()) return handshakes_.push_back(fd);
-  take_step(fd);
+  const auto connection_slot = connections_.find(fd);
+  if (connection_slot == connections_.end()) return;
+  if (!connection_slot->second->handshake_done()) return handshakes_.push_back(fd);
+  take_connection_step(fd);
 }
 
 void ConnectionLoop::step_handshake() {
@@ -237,16 +237,16 @@ void ConnectionLoop::step_handshake() {
   handshakes_.pop_front();
   // The connection may have been closed, and a new connection may have the same file descriptor. An
   // extra step does not harm the new one.
-  if (connections_.contains(fd)) take_step(fd);
+  if (connections_.contains(fd)) take_connection_step(fd);
 }
 
-void ConnectionLoop::take_step(int fd) {
-  const auto found = connections_.find(fd);
-  ConnectionPtr connection = std::move(found->second);
-  connections_.erase(found);
+void ConnectionLoop::take_connection_step(int fd) {
+  const auto connection_slot = connections_.find(fd);
+  ConnectionPtr connection = std::move(connection_slot->second);
+  connections_.erase(connection_slot);
   if (!timers_.is_refused(fd)) {
     const Step step = connection->advance();
-    return continue_with(std::move(connection), step);
+    return continue_connection(std::move(connection), step);
   }
   const Step step = connection->discard_input();
   if (step != Step::kEnd) return watch_connection(std::move(connection), step);
@@ -254,10 +254,10 @@ void ConnectionLoop::take_step(int fd) {
   close(std::move(connection));
 }
 
-void ConnectionLoop::continue_with(ConnectionPtr connection, Step step) {
+void ConnectionLoop::continue_connection(ConnectionPtr connection, Step step) {
   const int fd = connection->socket();
-  const bool ends = step == Step::kEnd || (draining_ && !connection->has_started());
-  if (step != Step::kHead && !ends) {
+  const bool connection_ends = step == Step::kEnd || (draining_ && !connection->has_started());
+  if (step != Step::kHead && !connection_ends) {
     if (connection->has_started()) timers_.head_started(fd, clock_.now());
     return watch_connection(std::move(connection), step);
   }
@@ -275,7 +275,7 @@ void ConnectionLoop::close_expired() {
     }
     hooks_.on_head_timeout(*connection);
     timers_.refused(fd, clock_.now());
-    watch(epoll_fd_, fd, EPOLLIN);
+    watch_fd(epoll_fd_, fd, EPOLLIN);
   }
 }
 
@@ -283,14 +283,15 @@ void ConnectionLoop::close_expired() {
 /// sent requests; at most `backlog` of them, because clients may keep connecting. Then closes the
 /// listening socket, and idle and refused connections.
 void ConnectionLoop::begin_drain() {
-  for (std::size_t left = bounds_.backlog; left > 0 && accept_connection(); --left) {
+  for (std::size_t accepts_left = bounds_.backlog; accepts_left > 0 && accept_connection();
+       --accepts_left) {
   }
   listening_ = false;
   ::close(listen_fd_);
-  std::vector<int> all;
-  all.reserve(connections_.size());
-  for (const auto& [fd, connection] : connections_) all.push_back(fd);
-  for (const int fd : all) {
+  std::vector<int> open_fds;
+  open_fds.reserve(connections_.size());
+  for (const auto& [fd, connection] : connections_) open_fds.push_back(fd);
+  for (const int fd : open_fds) {
     if (timers_.is_refused(fd)) {
       close(remove(fd));
     } else {
@@ -303,9 +304,9 @@ void ConnectionLoop::begin_drain() {
 }
 
 ConnectionLoop::ConnectionPtr ConnectionLoop::remove(int fd) {
-  const auto found = connections_.find(fd);
-  ConnectionPtr connection = std::move(found->second);
-  connections_.erase(found);
+  const auto connection_slot = connections_.find(fd);
+  ConnectionPtr connection = std::move(connection_slot->second);
+  connections_.erase(connection_slot);
   timers_.remove(fd);
   return connection;
 }
@@ -317,11 +318,11 @@ void ConnectionLoop::close(ConnectionPtr connection) {
 }
 
 void ConnectionLoop::wake() {
-  if (wake_fd_ >= 0) signal(wake_fd_);
+  if (wake_fd_ >= 0) signal_event_fd(wake_fd_);
 }
 
 bool ConnectionLoop::drain(std::chrono::milliseconds at_most) {
-  if (!draining_.exchange(true) && drain_fd_ >= 0) signal(drain_fd_);
+  if (!draining_.exchange(true) && drain_fd_ >= 0) signal_event_fd(drain_fd_);
   wake();
   const base::MutexLock lock(mutex_);
   if (!thread_.joinable())
@@ -334,13 +335,13 @@ void ConnectionLoop::stop() {
   stopping_ = true;
   wake();
   if (thread_.joinable()) thread_.join();
-  std::vector<Returned> returned;
+  std::vector<ReturnedConnection> returned_connections;
   {
     const base::MutexLock lock(mutex_);
     stopped_ = true;
-    returned.swap(returned_);
+    returned_connections.swap(returned_connections_);
   }
-  for (auto& [connection, after] : returned) close(std::move(connection));
+  for (auto& [connection, next_action] : returned_connections) close(std::move(connection));
 }
 
 }  // namespace snug::http

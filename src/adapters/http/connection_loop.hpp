@@ -67,7 +67,7 @@ class ConnectionLoop {
   /// available, and `listen_fd` is closed.
   [[nodiscard]] bool start(int listen_fd);
   /// Gives back a connection that Hooks::on_head took over.
-  void take_back(ConnectionPtr connection, NextAction after);
+  void take_back(ConnectionPtr connection, NextAction next_action);
   /// Wakes the loop's thread, which then takes a turn at once.
   void wake();
 
@@ -81,7 +81,7 @@ class ConnectionLoop {
   void stop();
 
  private:
-  using Returned = std::pair<ConnectionPtr, NextAction>;
+  using ReturnedConnection = std::pair<ConnectionPtr, NextAction>;
 
   void run();
   [[nodiscard]] int wait_time(bool turn_requested) const;
@@ -96,8 +96,8 @@ class ConnectionLoop {
   void handle_event(int fd);
   /// Takes the next step of the first handshake in the queue.
   void step_handshake();
-  void take_step(int fd);
-  void continue_with(ConnectionPtr connection, Connection::Step step);
+  void take_connection_step(int fd);
+  void continue_connection(ConnectionPtr connection, Connection::Step step);
   void hand_to_thread(ConnectionPtr connection);
   void close_expired();
   void begin_drain();
@@ -126,7 +126,7 @@ class ConnectionLoop {
   std::size_t open_count_ SNUG_GUARDED_BY(mutex_) = 0;
   bool drained_ SNUG_GUARDED_BY(mutex_) = false;  // drain() has closed the listening socket
   bool stopped_ SNUG_GUARDED_BY(mutex_) = false;  // if true, take_back() closes each connection
-  std::vector<Returned> returned_ SNUG_GUARDED_BY(mutex_);
+  std::vector<ReturnedConnection> returned_connections_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::http

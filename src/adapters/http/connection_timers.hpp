@@ -34,37 +34,43 @@ struct TimerDurations {
 
 class ConnectionTimers {
  public:
-  explicit ConnectionTimers(TimerDurations bounds) : bounds_(bounds) {}
+  explicit ConnectionTimers(TimerDurations durations) : durations_(durations) {}
 
-  void accepted(int id, base::TimePoint now) { set(id, kHead, now + bounds_.head); }
-  /// Must be called when the request of connection `id` has been answered and the connection stays
-  /// open.
-  void idle(int id, base::TimePoint now) { set(id, kIdle, now + bounds_.idle); }
-  void refused(int id, base::TimePoint now) { set(id, kRefused, now + bounds_.refused); }
+  void accepted(int connection_id, base::TimePoint now) {
+    set_timer(connection_id, kHead, now + durations_.head);
+  }
+  /// Must be called when the request of connection `connection_id` has been answered and the
+  /// connection stays open.
+  void idle(int connection_id, base::TimePoint now) {
+    set_timer(connection_id, kIdle, now + durations_.idle);
+  }
+  void refused(int connection_id, base::TimePoint now) {
+    set_timer(connection_id, kRefused, now + durations_.refused);
+  }
   /// Must be called when bytes of a head have arrived. Only the first call for each head has an
   /// effect.
-  void head_started(int id, base::TimePoint now);
-  void remove(int id);
+  void head_started(int connection_id, base::TimePoint now);
+  void remove(int connection_id);
 
-  [[nodiscard]] bool is_refused(int id) const;
-  [[nodiscard]] bool is_idle(int id) const;
+  [[nodiscard]] bool is_refused(int connection_id) const;
+  [[nodiscard]] bool is_idle(int connection_id) const;
   [[nodiscard]] std::optional<base::TimePoint> next_deadline() const;
   [[nodiscard]] std::vector<int> expired(base::TimePoint now) const;
   [[nodiscard]] std::optional<int> first_to_close() const;
 
  private:
   enum State : std::size_t { kRefused, kHead, kIdle, kStates };
-  struct Entry {
+  struct Timer {
     State state;
-    base::TimePoint until;
+    base::TimePoint deadline;
   };
 
-  void set(int id, State state, base::TimePoint until);
+  void set_timer(int connection_id, State state, base::TimePoint deadline);
 
-  TimerDurations bounds_;
-  std::unordered_map<int, Entry> entries_;
+  TimerDurations durations_;
+  std::unordered_map<int, Timer> timers_by_id_;
   /// For each state, the deadlines and ids of its connections, earliest deadline first.
-  std::array<std::set<std::pair<base::TimePoint, int>>, kStates> queues_;
+  std::array<std::set<std::pair<base::TimePoint, int>>, kStates> deadline_queues_;
 };
 
 }  // namespace snug::http

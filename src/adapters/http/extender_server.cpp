@@ -37,28 +37,31 @@ HttpServerOptions extender_options(const base::Limits& limits) {
           .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
 }
 
-bool is_json_type(std::string_view text) {
-  std::string value{text};
-  value.resize(std::min(value.size(), value.find(';')));
-  value.resize(value.find_last_not_of(" \t") + 1);
-  std::ranges::transform(value, value.begin(), [](char c) {
+bool is_json_type(std::string_view content_type) {
+  std::string media_type{content_type};
+  media_type.resize(std::min(media_type.size(), media_type.find(';')));
+  media_type.resize(media_type.find_last_not_of(" \t") + 1);
+  std::ranges::transform(media_type, media_type.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
   });
-  return value == "application/json";
+  return media_type == "application/json";
 }
 
 /// Returns nullopt if the text is not all digits, and the maximum of size_t if the number exceeds
 /// it.
-std::optional<std::size_t> parse_length(std::string_view text) {
-  if (text.empty() || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
+std::optional<std::size_t> parse_content_length(std::string_view length_header) {
+  if (length_header.empty() ||
+      !std::ranges::all_of(length_header, [](char c) { return c >= '0' && c <= '9'; })) {
     return std::nullopt;
   }
   std::size_t length = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), length);
+  const auto parsed =
+      std::from_chars(length_header.data(), length_header.data() + length_header.size(), length);
   return parsed.ec == std::errc{} ? length : static_cast<std::size_t>(-1);
 }
 
-std::optional<HttpRefusal> check_length(const RequestHead& request, std::size_t most) {
+std::optional<HttpRefusal> check_content_length(const RequestHead& request,
+                                                std::size_t max_body_bytes) {
   switch (request.count("Content-Length")) {
     case 0:
       return HttpRefusal{411, "the header Content-Length is missing; a request must have one"};
@@ -67,12 +70,12 @@ std::optional<HttpRefusal> check_length(const RequestHead& request, std::size_t 
     default:
       return HttpRefusal{400, "the header Content-Length came more than once"};
   }
-  const auto length = parse_length(request.value("Content-Length"));
+  const auto length = parse_content_length(request.value("Content-Length"));
   if (!length) return HttpRefusal{400, "the header Content-Length must be a number of bytes"};
   if (*length == 0) return HttpRefusal{400, "the body is empty; it must be a JSON object"};
-  if (*length > most) {
-    return HttpRefusal{
-        413, "the body is larger than the " + std::to_string(most) + " bytes that are allowed"};
+  if (*length > max_body_bytes) {
+    return HttpRefusal{413, "the body is larger than the " + std::to_string(max_body_bytes) +
+                                " bytes that are allowed"};
   }
   return std::nullopt;
 }
@@ -86,17 +89,17 @@ class ExtenderServer::Impl {
         memory_full_message_(
             "other request bodies take up the " + std::to_string(limits.max_body_bytes_at_once) +
             " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
-        bodies_(limits, [this] { server_.notify_waiting(); }),
+        body_buffers_(limits, [this] { server_.notify_waiting(); }),
         handlers_(std::move(handlers)),
         server_({.answer = [this](const RequestHead& request,
                                   Connection& connection) { return answer(request, connection); },
                  .error_body = extender_error_body,
-                 .waiting_for_memory = [this] { return bodies_.waiting(); }},
+                 .waiting_for_memory = [this] { return body_buffers_.waiting(); }},
                 std::move(options), extender_options(limits), limits) {}
 
   HttpServer& server() { return server_; }
   void stop() {
-    bodies_.close();
+    body_buffers_.close();
     server_.stop();
   }
 
@@ -104,7 +107,7 @@ class ExtenderServer::Impl {
   using Handler = std::function<service::Reply(std::string&)>;
 
   /// Checks what can be checked before the body is read. Returns the refusal if a check fails.
-  [[nodiscard]] std::optional<HttpRefusal> check(const RequestHead& request) const {
+  [[nodiscard]] std::optional<HttpRefusal> check_before_body(const RequestHead& request) const {
     if (std::ranges::find(kPaths, request.path) == kPaths.end()) {
       return HttpRefusal{404,
                          "unknown path; the paths are /filter, /prioritize, /preempt and /bind"};
@@ -120,17 +123,17 @@ class ExtenderServer::Impl {
     if (!is_json_type(request.value("Content-Type"))) {
       return HttpRefusal{415, "the header Content-Type must be application/json"};
     }
-    return check_length(request, max_body_);
+    return check_content_length(request, max_body_);
   }
 
   HttpReply answer(const RequestHead& request, Connection& connection) {
-    if (const std::optional<HttpRefusal> refused = check(request)) {
-      HttpReply reply = server_.refuse(request, *refused);
-      if (refused->status == 405) reply.allow = "POST";
+    if (const std::optional<HttpRefusal> refusal = check_before_body(request)) {
+      HttpReply reply = server_.refuse(request, *refusal);
+      if (refusal->status == 405) reply.allow = "POST";
       return reply;
     }
-    const std::size_t length = parse_length(request.value("Content-Length")).value_or(0);
-    const std::shared_ptr<BodyBuffers::Buffer> body = bodies_.acquire(length);
+    const std::size_t length = parse_content_length(request.value("Content-Length")).value_or(0);
+    const std::shared_ptr<BodyBuffers::Buffer> body = body_buffers_.acquire(length);
     if (body == nullptr) return server_.refuse(request, {503, memory_full_message_});
     // The body counts towards the memory limit until the reply is sent, because the reply may be as
     // large as the body.
@@ -153,7 +156,7 @@ class ExtenderServer::Impl {
 
   const std::size_t max_body_;
   const std::string memory_full_message_;
-  BodyBuffers bodies_;
+  BodyBuffers body_buffers_;
   const ExtenderHandlers handlers_;
   HttpServer server_;
 };

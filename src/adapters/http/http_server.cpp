@@ -31,12 +31,14 @@ const base::Clock& clock_of(const HttpOptions& options) {
   return options.clock == nullptr ? steady : *options.clock;
 }
 
-ConnectionLoopOptions loop_bounds(const HttpServerOptions& bounds, const base::Limits& limits) {
-  return {.max_open = bounds.threads + static_cast<std::size_t>(limits.max_queued_connections),
-          .backlog = static_cast<std::size_t>(limits.listen_backlog),
-          .timers = {.head = milliseconds{limits.head_ms},
-                     .idle = bounds.keep_alive,
-                     .refused = milliseconds{limits.request_silence_ms}}};
+ConnectionLoopOptions loop_bounds(const HttpServerOptions& server_options,
+                                  const base::Limits& limits) {
+  return {
+      .max_open = server_options.threads + static_cast<std::size_t>(limits.max_queued_connections),
+      .backlog = static_cast<std::size_t>(limits.listen_backlog),
+      .timers = {.head = milliseconds{limits.head_ms},
+                 .idle = server_options.keep_alive,
+                 .refused = milliseconds{limits.request_silence_ms}}};
 }
 
 /// Returns the reason phrase of `status` (RFC 9110, section 15), for each status that the server
@@ -70,27 +72,27 @@ std::string_view reason_phrase(int status) {
 }
 
 /// Returns the head of the reply: status line, headers and empty line.
-std::string head_of(const HttpReply& reply, bool closes) {
-  std::string head = "HTTP/1.1 " + std::to_string(reply.status) + " ";
-  head.append(reason_phrase(reply.status));
-  if (closes) head += "\r\nConnection: close";
-  if (!reply.allow.empty()) head += "\r\nAllow: " + reply.allow;
-  head += "\r\nContent-Type: " + reply.content_type;
-  head += "\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n\r\n";
-  return head;
+std::string make_reply_head(const HttpReply& reply, bool sends_close) {
+  std::string reply_head = "HTTP/1.1 " + std::to_string(reply.status) + " ";
+  reply_head.append(reason_phrase(reply.status));
+  if (sends_close) reply_head += "\r\nConnection: close";
+  if (!reply.allow.empty()) reply_head += "\r\nAllow: " + reply.allow;
+  reply_head += "\r\nContent-Type: " + reply.content_type;
+  reply_head += "\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n\r\n";
+  return reply_head;
 }
 
 }  // namespace
 
-HttpServer::HttpServer(HttpHandlers handlers, HttpOptions options, HttpServerOptions bounds,
+HttpServer::HttpServer(HttpHandlers handlers, HttpOptions options, HttpServerOptions server_options,
                        const base::Limits& limits)
     : handlers_(std::move(handlers)),
       options_(std::move(options)),
-      bounds_(std::move(bounds)),
+      server_options_(std::move(server_options)),
       limits_(limits),
       clock_(clock_of(options_)),
-      loop_(loop_bounds(bounds_, limits), clock_, loop_hooks()),
-      threads_(bounds_.threads, bounds_.thread_name, thread_hooks(false)),
+      connection_loop_(loop_bounds(server_options_, limits), clock_, loop_hooks()),
+      request_threads_(server_options_.threads, server_options_.thread_name, thread_hooks(false)),
       probe_threads_(kProbeThreads, "snug-probes", thread_hooks(true)) {}
 
 HttpServer::~HttpServer() { stop(); }
@@ -104,20 +106,22 @@ ConnectionLoop::Hooks HttpServer::loop_hooks() {
               },
           .on_turn =
               [this] {
-                return threads_.abort_slow(clock_.now(), limits_.min_bytes_per_s,
-                                           handlers_.waiting_for_memory());
+                return request_threads_.abort_slow(clock_.now(), limits_.min_bytes_per_s,
+                                                   handlers_.waiting_for_memory());
               }};
 }
 
 RequestThreads::Hooks HttpServer::thread_hooks(bool probes) {
   return {.serve = [this, probes](Connection& connection) { return serve(connection, probes); },
-          .served = [this](ConnectionPtr connection,
-                           NextAction after) { loop_.take_back(std::move(connection), after); }};
+          .served =
+              [this](ConnectionPtr connection, NextAction next_action) {
+                connection_loop_.take_back(std::move(connection), next_action);
+              }};
 }
 
-HttpReply HttpServer::refuse(const RequestHead& request, const HttpRefusal& refused) const {
-  return {.status = refused.status,
-          .body = handlers_.error_body(request.path, refused.sentence),
+HttpReply HttpServer::refuse(const RequestHead& request, const HttpRefusal& refusal) const {
+  return {.status = refusal.status,
+          .body = handlers_.error_body(request.path, refusal.sentence),
           .closes_connection = true};
 }
 
@@ -127,11 +131,12 @@ HttpReply HttpServer::refuse_incomplete(const RequestHead& request,
   return refuse(request, {400, "the body is shorter than its Content-Length"});
 }
 
-void HttpServer::refuse_head(Connection& connection, const HttpRefusal& refused) const {
-  const RequestLine first = read_request_line(connection.head());
-  const HttpReply reply{.status = refused.status,
-                        .body = handlers_.error_body(first.path, refused.sentence)};
-  connection.send_best_effort(head_of(reply, true) + (first.method == "HEAD" ? "" : reply.body));
+void HttpServer::refuse_head(Connection& connection, const HttpRefusal& refusal) const {
+  const RequestLine request_line = read_request_line(connection.head());
+  const HttpReply reply{.status = refusal.status,
+                        .body = handlers_.error_body(request_line.path, refusal.sentence)};
+  connection.send_best_effort(make_reply_head(reply, true) +
+                              (request_line.method == "HEAD" ? "" : reply.body));
   connection.shutdown_send();
 }
 
@@ -142,11 +147,11 @@ base::Result<void> HttpServer::start() {
     tls_ = std::make_unique<TlsContextReloader>(*options_.tls, options_.on_problem);
     if (base::Result<void> opened = tls_->open(); !opened) return opened;
   }
-  base::Result<ListeningSocket> listening =
+  base::Result<ListeningSocket> listening_socket =
       listen_on(options_.host, options_.port, static_cast<int>(limits_.listen_backlog));
-  if (!listening) return std::unexpected(std::move(listening.error()));
-  port_ = listening->port;
-  if (!loop_.start(listening->fd)) {
+  if (!listening_socket) return std::unexpected(std::move(listening_socket.error()));
+  port_ = listening_socket->port;
+  if (!connection_loop_.start(listening_socket->fd)) {
     return base::fail(base::ErrorCode::kUnavailable,
                       "no thread or file descriptor is available for the server");
   }
@@ -154,8 +159,8 @@ base::Result<void> HttpServer::start() {
 }
 
 void HttpServer::stop() {
-  loop_.stop();
-  threads_.stop();
+  connection_loop_.stop();
+  request_threads_.stop();
   probe_threads_.stop();
 }
 
@@ -173,11 +178,11 @@ HttpServer::ConnectionPtr HttpServer::open_connection(int fd) {
 void HttpServer::on_head(ConnectionPtr connection) {
   switch (classify_head(*connection)) {
     case HeadKind::kRequest:
-      return threads_.submit(std::move(connection));
+      return request_threads_.submit(std::move(connection));
     case HeadKind::kProbe:
       return probe_threads_.submit(std::move(connection));
     case HeadKind::kRefused:
-      return loop_.take_back(std::move(connection), NextAction::kDiscardInput);
+      return connection_loop_.take_back(std::move(connection), NextAction::kDiscardInput);
   }
 }
 
@@ -187,23 +192,25 @@ HttpServer::HeadKind HttpServer::classify_head(Connection& connection) const {
     refuse_head(connection, head.error());
     return HeadKind::kRefused;
   }
-  const bool probe = std::ranges::find(bounds_.probes, head->path) != bounds_.probes.end();
+  const bool probe =
+      std::ranges::find(server_options_.probes, head->path) != server_options_.probes.end();
   connection.accept(std::move(*head));
   return probe ? HeadKind::kProbe : HeadKind::kRequest;
 }
 
 NextAction HttpServer::serve(Connection& connection, bool probe) {
-  NextAction after = NextAction::kClose;
+  NextAction next_action = NextAction::kClose;
   try {
     do {
       connection.begin_request(!probe);
-      after = serve_one(connection);
-    } while (after == NextAction::kKeepAlive && !probe && wait_for_next_head(connection, after));
+      next_action = serve_one(connection);
+    } while (next_action == NextAction::kKeepAlive && !probe &&
+             wait_for_next_head(connection, next_action));
   } catch (const std::exception& error) {
     report_problem(std::string{"a connection was closed after an exception: "} + error.what());
-    after = NextAction::kClose;
+    next_action = NextAction::kClose;
   }
-  return after;
+  return next_action;
 }
 
 HttpReply HttpServer::answer(Connection& connection) const {
@@ -221,34 +228,37 @@ HttpReply HttpServer::answer(Connection& connection) const {
 NextAction HttpServer::serve_one(Connection& connection) {
   const HttpReply reply = answer(connection);
   const RequestHead& request = connection.request();
-  const bool closes = reply.closes_connection || !request.keep_alive || loop_.draining();
+  const bool sends_close =
+      reply.closes_connection || !request.keep_alive || connection_loop_.draining();
   const bool sent = connection.send_reply(
-      head_of(reply, closes),
+      make_reply_head(reply, sends_close),
       request.method == "HEAD" ? std::string_view{} : std::string_view{reply.body});
   connection.end_request();
   if (reply.closes_connection) {
     connection.shutdown_send();
     return NextAction::kDiscardInput;
   }
-  return sent && !closes ? NextAction::kKeepAlive : NextAction::kClose;
+  return sent && !sends_close ? NextAction::kKeepAlive : NextAction::kClose;
 }
 
-bool HttpServer::wait_for_next_head(Connection& connection, NextAction& after) const {
-  if (threads_.has_queue()) return false;
-  std::array<pollfd, 2> fds{{{connection.socket(), POLLIN, 0}, {loop_.drain_fd(), POLLIN, 0}}};
-  if (!connection.has_buffered_bytes() && ::poll(fds.data(), fds.size(), kNextRequestWaitMs) <= 0)
+bool HttpServer::wait_for_next_head(Connection& connection, NextAction& next_action) const {
+  if (request_threads_.has_queue()) return false;
+  std::array<pollfd, 2> polled_sockets{
+      {{connection.socket(), POLLIN, 0}, {connection_loop_.drain_fd(), POLLIN, 0}}};
+  if (!connection.has_buffered_bytes() &&
+      ::poll(polled_sockets.data(), polled_sockets.size(), kNextRequestWaitMs) <= 0)
     return false;
   switch (connection.advance()) {
     case Connection::Step::kHead:
       break;
     case Connection::Step::kEnd:
-      after = NextAction::kClose;
+      next_action = NextAction::kClose;
       return false;
     default:
       return false;
   }
   if (classify_head(connection) != HeadKind::kRefused) return true;
-  after = NextAction::kDiscardInput;
+  next_action = NextAction::kDiscardInput;
   return false;
 }
 

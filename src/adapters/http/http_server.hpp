@@ -60,7 +60,7 @@ struct HttpHandlers {
 
 class HttpServer {
  public:
-  HttpServer(HttpHandlers handlers, HttpOptions options, HttpServerOptions bounds,
+  HttpServer(HttpHandlers handlers, HttpOptions options, HttpServerOptions server_options,
              const base::Limits& limits);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -70,13 +70,13 @@ class HttpServer {
   [[nodiscard]] int port() const { return port_; }
   /// Stops accepting connections, closes idle ones, and waits up to `at_most` for the others to
   /// end. Returns whether all have ended.
-  bool drain(std::chrono::milliseconds at_most) { return loop_.drain(at_most); }
+  bool drain(std::chrono::milliseconds at_most) { return connection_loop_.drain(at_most); }
   void stop();
   /// Call it when the number that HttpHandlers::waiting_for_memory returns has grown. Thread-safe.
-  void notify_waiting() { loop_.wake(); }
+  void notify_waiting() { connection_loop_.wake(); }
 
   /// Makes an error reply after which the connection is closed. Thread-safe.
-  [[nodiscard]] HttpReply refuse(const RequestHead& request, const HttpRefusal& refused) const;
+  [[nodiscard]] HttpReply refuse(const RequestHead& request, const HttpRefusal& refusal) const;
   /// Makes the error reply to a request whose body is incomplete. Thread-safe.
   [[nodiscard]] HttpReply refuse_incomplete(const RequestHead& request,
                                             const Connection& connection) const;
@@ -91,24 +91,24 @@ class HttpServer {
   void on_head(ConnectionPtr connection);
   /// Parses the connection's head. If it is invalid, sends an error reply and returns kRefused.
   [[nodiscard]] HeadKind classify_head(Connection& connection) const;
-  void refuse_head(Connection& connection, const HttpRefusal& refused) const;
+  void refuse_head(Connection& connection, const HttpRefusal& refusal) const;
   [[nodiscard]] NextAction serve(Connection& connection, bool probe);
   [[nodiscard]] NextAction serve_one(Connection& connection);
   [[nodiscard]] HttpReply answer(Connection& connection) const;
   /// Waits up to kNextRequestWaitMs for the next head. True: this thread must serve the next
-  /// request. False: `after` says what to do with the connection.
-  [[nodiscard]] bool wait_for_next_head(Connection& connection, NextAction& after) const;
+  /// request. False: `next_action` says what to do with the connection.
+  [[nodiscard]] bool wait_for_next_head(Connection& connection, NextAction& next_action) const;
   void report_problem(std::string_view problem) const;
 
   const HttpHandlers handlers_;
   const HttpOptions options_;
-  const HttpServerOptions bounds_;
+  const HttpServerOptions server_options_;
   const base::Limits limits_;
   const base::Clock& clock_;
   std::unique_ptr<TlsContextReloader> tls_;
   int port_ = 0;
-  ConnectionLoop loop_;
-  RequestThreads threads_;
+  ConnectionLoop connection_loop_;
+  RequestThreads request_threads_;
   RequestThreads probe_threads_;
 };
 

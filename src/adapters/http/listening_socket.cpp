@@ -16,13 +16,13 @@ namespace {
 
 std::string system_message() { return std::generic_category().message(errno); }
 
-/// Returns a listening socket for the address `at`, or -1 with the error in errno.
-int listen_at(const addrinfo& at, int backlog) {
-  const int fd = ::socket(at.ai_family, at.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+/// Returns a listening socket for `address`, or -1 with the error in errno.
+int listen_at(const addrinfo& address, int backlog) {
+  const int fd = ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(fd, at.ai_addr, at.ai_addrlen) == 0 && ::listen(fd, backlog) == 0) return fd;
+  const int reuse_address = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse_address, sizeof reuse_address);
+  if (::bind(fd, address.ai_addr, address.ai_addrlen) == 0 && ::listen(fd, backlog) == 0) return fd;
   const int why = errno;
   ::close(fd);
   errno = why;
@@ -51,16 +51,18 @@ base::Result<ListeningSocket> listen_on(const std::string& host, int port, int b
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int code = ::getaddrinfo(host.empty() ? nullptr : host.c_str(),
-                                 std::to_string(port).c_str(), &hints, &found);
-  if (code != 0) {
+  addrinfo* addresses = nullptr;
+  const int lookup_error = ::getaddrinfo(host.empty() ? nullptr : host.c_str(),
+                                         std::to_string(port).c_str(), &hints, &addresses);
+  if (lookup_error != 0) {
     return base::fail(base::ErrorCode::kInvalid,
-                      "cannot listen on " + address + ": " + ::gai_strerror(code));
+                      "cannot listen on " + address + ": " + ::gai_strerror(lookup_error));
   }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner{found, ::freeaddrinfo};
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    if (const int fd = listen_at(*at, backlog); fd >= 0) return ListeningSocket{fd, port_of(fd)};
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner{addresses, ::freeaddrinfo};
+  for (const addrinfo* socket_address = addresses; socket_address != nullptr;
+       socket_address = socket_address->ai_next) {
+    if (const int fd = listen_at(*socket_address, backlog); fd >= 0)
+      return ListeningSocket{fd, port_of(fd)};
   }
   return base::fail(base::ErrorCode::kUnavailable,
                     "cannot listen on " + address + ": " + system_message());

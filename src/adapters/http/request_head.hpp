@@ -48,8 +48,9 @@ struct RequestHead {
 };
 
 /// Returns the length of the head, including its empty line, or nullopt if `bytes` has no empty
-/// line yet. `seen` is the number of bytes that earlier calls have searched.
-[[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t seen);
+/// line yet. `searched_bytes` is the number of bytes that earlier calls have searched.
+[[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes,
+                                                       std::size_t searched_bytes);
 
 /// Parses a head, which must end with the empty line unless it is longer than max_header_bytes.
 /// Refuses a head that is invalid or longer than that.

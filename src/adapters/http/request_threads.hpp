@@ -34,7 +34,7 @@ class RequestThreads {
     std::function<void(ConnectionPtr, NextAction)> served;
   };
 
-  RequestThreads(std::size_t threads, const char* name, Hooks hooks);
+  RequestThreads(std::size_t threads, const char* thread_name, Hooks hooks);
   ~RequestThreads();
   RequestThreads(const RequestThreads&) = delete;
   RequestThreads& operator=(const RequestThreads&) = delete;
@@ -46,9 +46,10 @@ class RequestThreads {
   /// Returns the number of threads without a request.
   [[nodiscard]] std::size_t idle_count() const;
   /// Aborts slow connections: at most one for each request that waits for a thread or for memory,
-  /// minus those that were aborted earlier and have not ended yet. `others` is the number of
-  /// requests that wait for memory. Returns whether any request waits.
-  bool abort_slow(base::TimePoint now, std::int64_t min_bytes_per_s, std::size_t others);
+  /// minus those that were aborted earlier and have not ended yet. `waiting_for_memory` is the
+  /// number of requests that wait for memory. Returns whether any request waits.
+  bool abort_slow(base::TimePoint now, std::int64_t min_bytes_per_s,
+                  std::size_t waiting_for_memory);
   /// Aborts every connection, discards queued ones, and waits until no request is being served.
   void stop();
 
@@ -68,7 +69,7 @@ class RequestThreads {
   [[nodiscard]] std::size_t queued_without_thread() const SNUG_REQUIRES(mutex_);
 
   const std::size_t max_threads_;
-  const char* const name_;
+  const char* const thread_name_;
   const Hooks hooks_;
   std::atomic<bool> has_queue_{false};
 
@@ -77,8 +78,8 @@ class RequestThreads {
   /// Number of threads that were just started or have just finished a request, and that will each
   /// take a queued request if there is one.
   std::size_t threads_about_to_dequeue_ SNUG_GUARDED_BY(mutex_) = 0;
-  std::deque<ConnectionPtr> queue_ SNUG_GUARDED_BY(mutex_);
-  std::unordered_set<Connection*> serving_ SNUG_GUARDED_BY(mutex_);
+  std::deque<ConnectionPtr> request_queue_ SNUG_GUARDED_BY(mutex_);
+  std::unordered_set<Connection*> served_connections_ SNUG_GUARDED_BY(mutex_);
   /// The idle threads; the last one became idle most recently.
   std::vector<IdleThread*> idle_threads_ SNUG_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ SNUG_GUARDED_BY(mutex_);

@@ -4,20 +4,21 @@
 
 namespace snug::http {
 
-std::vector<std::size_t> pick_slow_transfers(std::span<const Transfer> all, base::TimePoint now,
-                                             std::int64_t min_bytes_per_s, std::size_t most) {
+std::vector<std::size_t> pick_slow_transfers(std::span<const Transfer> transfers,
+                                             base::TimePoint now, std::int64_t min_bytes_per_s,
+                                             std::size_t max_aborts) {
   const auto rate = [&](std::size_t i) {
-    const std::chrono::duration<double> elapsed = now - all[i].started;
-    return static_cast<double>(all[i].bytes) / elapsed.count();
+    const std::chrono::duration<double> elapsed = now - transfers[i].started;
+    return static_cast<double>(transfers[i].bytes) / elapsed.count();
   };
-  std::vector<std::size_t> slow;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].is_blocked || now - all[i].started < kSlowTransferGrace) continue;
-    if (rate(i) < static_cast<double>(min_bytes_per_s)) slow.push_back(i);
+  std::vector<std::size_t> slow_transfers;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    if (!transfers[i].is_blocked || now - transfers[i].started < kSlowTransferGrace) continue;
+    if (rate(i) < static_cast<double>(min_bytes_per_s)) slow_transfers.push_back(i);
   }
-  std::ranges::sort(slow, {}, rate);
-  slow.resize(std::min(slow.size(), most));
-  return slow;
+  std::ranges::sort(slow_transfers, {}, rate);
+  slow_transfers.resize(std::min(slow_transfers.size(), max_aborts));
+  return slow_transfers;
 }
 
 }  // namespace snug::http

@@ -24,10 +24,10 @@ struct Transfer {
 /// configurable.
 inline constexpr std::chrono::milliseconds kSlowTransferGrace{250};
 
-/// Returns the indexes in `all` of at most `most` slow transfers, the slowest first.
-[[nodiscard]] std::vector<std::size_t> pick_slow_transfers(std::span<const Transfer> all,
+/// Returns the indexes in `transfers` of at most `max_aborts` slow transfers, the slowest first.
+[[nodiscard]] std::vector<std::size_t> pick_slow_transfers(std::span<const Transfer> transfers,
                                                            base::TimePoint now,
                                                            std::int64_t min_bytes_per_s,
-                                                           std::size_t most);
+                                                           std::size_t max_aborts);
 
 }  // namespace snug::http

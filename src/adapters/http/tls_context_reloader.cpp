@@ -12,32 +12,33 @@
 namespace snug::http {
 namespace {
 
-base::Error tls_problem(std::string_view what, const std::string& file) {
-  const unsigned long code =
+base::Error tls_problem(std::string_view failed_step, const std::string& pem_file) {
+  const unsigned long openssl_error =
       ERR_peek_error();  // the first error in the queue is the cause of later ones
   ERR_clear_error();
-  std::string why = "OpenSSL gives no reason";
-  std::error_code none;
-  if (std::filesystem::is_directory(file, none)) {
-    why = "is a folder";
-  } else if (ERR_SYSTEM_ERROR(code)) {
-    why = std::generic_category().message(ERR_GET_REASON(code));
-  } else if (const char* reason = ERR_reason_error_string(code); reason != nullptr) {
-    why = reason;
+  std::string openssl_reason = "OpenSSL gives no reason";
+  std::error_code ignored_error;
+  if (std::filesystem::is_directory(pem_file, ignored_error)) {
+    openssl_reason = "is a folder";
+  } else if (ERR_SYSTEM_ERROR(openssl_error)) {
+    openssl_reason = std::generic_category().message(ERR_GET_REASON(openssl_error));
+  } else if (const char* reason = ERR_reason_error_string(openssl_error); reason != nullptr) {
+    openssl_reason = reason;
   }
-  return {base::ErrorCode::kInvalid, std::string{what} + " " + file + ": " + why};
+  return {base::ErrorCode::kInvalid,
+          std::string{failed_step} + " " + pem_file + ": " + openssl_reason};
 }
 
 /// Password callback. It gives no passphrase, so that reading an encrypted key file fails.
 /// OpenSSL's default callback would ask for a passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
-base::Result<void> require_client_certificates(SSL_CTX* context, const std::string& file) {
-  if (SSL_CTX_load_verify_locations(context, file.c_str(), nullptr) != 1) {
-    return std::unexpected(tls_problem("cannot read the client CA", file));
+base::Result<void> require_client_certificates(SSL_CTX* context, const std::string& ca_file) {
+  if (SSL_CTX_load_verify_locations(context, ca_file.c_str(), nullptr) != 1) {
+    return std::unexpected(tls_problem("cannot read the client CA", ca_file));
   }
-  STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(file.c_str());
-  if (names == nullptr) return std::unexpected(tls_problem("cannot read the client CA", file));
+  STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(ca_file.c_str());
+  if (names == nullptr) return std::unexpected(tls_problem("cannot read the client CA", ca_file));
   SSL_CTX_set_client_CA_list(context, names);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   return {};
@@ -78,10 +79,11 @@ TlsContextReloader::TlsContextReloader(TlsFiles files,
                                        std::function<void(std::string_view)> on_problem)
     : files_(std::move(files)), on_problem_(std::move(on_problem)) {}
 
-TlsContextReloader::Stamp TlsContextReloader::stamp_of(const std::string& file) {
-  struct stat found{};
-  if (file.empty() || ::stat(file.c_str(), &found) != 0) return {};
-  return {found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+TlsContextReloader::Stamp TlsContextReloader::stamp_of(const std::string& pem_file) {
+  struct stat file_status{};
+  if (pem_file.empty() || ::stat(pem_file.c_str(), &file_status) != 0) return {};
+  return {file_status.st_ino, file_status.st_size, file_status.st_mtim.tv_sec,
+          file_status.st_mtim.tv_nsec};
 }
 
 TlsContextReloader::Stamps TlsContextReloader::stamps() const {
@@ -99,11 +101,11 @@ base::Result<void> TlsContextReloader::open() {
 
 std::shared_ptr<SSL_CTX> TlsContextReloader::current() {
   const base::MutexLock lock(mutex_);
-  const Stamps now = stamps();
-  if (now == read_stamps_) return context_;
+  const Stamps current_stamps = stamps();
+  if (current_stamps == read_stamps_) return context_;
   // These stamps were taken before the files are read. So if a file changes during the read, the
   // next call reloads the files again.
-  read_stamps_ = now;
+  read_stamps_ = current_stamps;
   base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
   if (context) {
     context_ = std::move(*context);

@@ -38,7 +38,7 @@ class TlsContextReloader {
   };
   using Stamps = std::array<Stamp, 3>;
 
-  [[nodiscard]] static Stamp stamp_of(const std::string& file);
+  [[nodiscard]] static Stamp stamp_of(const std::string& pem_file);
   [[nodiscard]] Stamps stamps() const;
 
   const TlsFiles files_;

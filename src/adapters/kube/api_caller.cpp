@@ -4,60 +4,65 @@ namespace snug::kube {
 
 ApiCaller::ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options,
                      const KubeContext& context)
-    : timeout_(options.api_timeout),
+    : api_timeout_(options.api_timeout),
       max_reply_bytes_(static_cast<std::size_t>(context.limits.max_object_bytes)),
       metrics_(context.metrics),
       credentials_(endpoint, context),
-      pool_(endpoint, {static_cast<std::size_t>(context.limits.api_connections), timeout_,
-                       std::chrono::milliseconds(context.limits.api_idle_ms)}) {}
+      connection_pool_(endpoint,
+                       {static_cast<std::size_t>(context.limits.api_connections), api_timeout_,
+                        std::chrono::milliseconds(context.limits.api_idle_ms)}) {}
 
-base::Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, service::ApiCall name,
+base::Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, service::ApiCall api_call,
                                              const ApiRequest& request) {
-  for (bool second = false;; second = true) {
-    const auto view = credentials_.view();
-    if (!view) return std::unexpected(view.error());
-    auto made = attempt(request, *view, deadline);
-    if (!made) {
-      metrics_.api_request(name, false);
-      return std::unexpected(made.error());
+  for (bool is_second_call = false;; is_second_call = true) {
+    const auto credentials = credentials_.view();
+    if (!credentials) return std::unexpected(credentials.error());
+    auto call_attempt = try_call(request, *credentials, deadline);
+    if (!call_attempt) {
+      metrics_.api_request(api_call, false);
+      return std::unexpected(call_attempt.error());
     }
-    const int status = made->exchange.status;
-    metrics_.api_request(name, made->exchange.complete && status < 400);
-    if (status != 401 || second || !credentials_.renew(*view)) {
-      return conclude(request, *std::move(made), deadline);
+    const int reply_status = call_attempt->exchange.status;
+    metrics_.api_request(api_call, call_attempt->exchange.complete && reply_status < 400);
+    if (reply_status != 401 || is_second_call || !credentials_.renew(*credentials)) {
+      return reply_or_error(request, *std::move(call_attempt), deadline);
     }
   }
 }
 
-base::Result<ApiCaller::Attempt> ApiCaller::attempt(const ApiRequest& request,
-                                                    const CredentialView& view,
-                                                    CallDeadline deadline) {
-  auto first = attempt_once(request, view, deadline, false);
-  if (!first || !first->exchange.stale) return first;
-  return attempt_once(request, view, deadline, true);
+base::Result<ApiCaller::CallAttempt> ApiCaller::try_call(const ApiRequest& request,
+                                                         const CredentialView& credentials,
+                                                         CallDeadline deadline) {
+  auto first_attempt = try_call_once(request, credentials, deadline, false);
+  if (!first_attempt || !first_attempt->exchange.stale) return first_attempt;
+  return try_call_once(request, credentials, deadline, true);
 }
 
-base::Result<ApiCaller::Attempt> ApiCaller::attempt_once(const ApiRequest& request,
-                                                         const CredentialView& view,
-                                                         CallDeadline deadline, bool fresh) {
-  auto lease = pool_.take(view.tls, deadline, fresh);
-  if (!lease) return std::unexpected(lease.error());
-  Attempt made;
-  ReplyHandlers handlers;
-  handlers.on_piece = [this, &made](std::string_view piece) {
-    made.too_large = made.body.size() + piece.size() > max_reply_bytes_;
-    if (!made.too_large) made.body += piece;
-    return !made.too_large;
+base::Result<ApiCaller::CallAttempt> ApiCaller::try_call_once(const ApiRequest& request,
+                                                              const CredentialView& credentials,
+                                                              CallDeadline deadline,
+                                                              bool must_be_new) {
+  auto lent_connection = connection_pool_.take(credentials.tls, deadline, must_be_new);
+  if (!lent_connection) return std::unexpected(lent_connection.error());
+  CallAttempt call_attempt;
+  ReplyHandlers reply_handlers;
+  reply_handlers.on_piece = [this, &call_attempt](std::string_view body_piece) {
+    call_attempt.body_too_large =
+        call_attempt.reply_body.size() + body_piece.size() > max_reply_bytes_;
+    if (!call_attempt.body_too_large) call_attempt.reply_body += body_piece;
+    return !call_attempt.body_too_large;
   };
-  made.exchange = (*lease)->run(request, view.token, handlers, deadline);
-  if (!made.exchange.complete) lease->spoil();
-  return made;
+  call_attempt.exchange =
+      (*lent_connection)->run(request, credentials.token, reply_handlers, deadline);
+  if (!call_attempt.exchange.complete) lent_connection->spoil();
+  return call_attempt;
 }
 
-base::Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& attempt,
-                                           CallDeadline deadline) const {
-  const ApiExchange& exchange = attempt.exchange;
-  if (attempt.too_large) {
+base::Result<ApiReply> ApiCaller::reply_or_error(const ApiRequest& request,
+                                                 CallAttempt&& call_attempt,
+                                                 CallDeadline deadline) const {
+  const ApiExchange& exchange = call_attempt.exchange;
+  if (call_attempt.body_too_large) {
     return base::fail(base::ErrorCode::kTooLarge, "the API server's reply is larger than " +
                                                       std::to_string(max_reply_bytes_) + " bytes");
   }
@@ -67,15 +72,16 @@ base::Result<ApiReply> ApiCaller::conclude(const ApiRequest& request, Attempt&& 
       exchange.status >= 400 || (exchange.success() && request.method != "GET");
   if (exchange.complete || outcome_is_known) {
     ApiReply reply{exchange.status, exchange.body};
-    if (exchange.success()) reply.body = std::move(attempt.body);
+    if (exchange.success()) reply.body = std::move(call_attempt.reply_body);
     return reply;
   }
-  const bool late = std::chrono::steady_clock::now() >= deadline;
-  const std::string why =
-      late ? "it did not answer within " + std::to_string(timeout_.count()) + " ms" : exchange.why;
-  const bool unknown = exchange.sent && request.method != "GET";
-  return base::fail(unknown ? base::ErrorCode::kUnknown : base::ErrorCode::kUnavailable,
-                    "the call to the API server failed: " + why);
+  const bool is_past_deadline = std::chrono::steady_clock::now() >= deadline;
+  const std::string failure_cause =
+      is_past_deadline ? "it did not answer within " + std::to_string(api_timeout_.count()) + " ms"
+                       : exchange.why;
+  const bool write_may_have_run = exchange.sent && request.method != "GET";
+  return base::fail(write_may_have_run ? base::ErrorCode::kUnknown : base::ErrorCode::kUnavailable,
+                    "the call to the API server failed: " + failure_cause);
 }
 
 }  // namespace snug::kube

@@ -36,7 +36,7 @@ class ApiConnection {
 
   /// Runs `request`. Returns by the deadline, and at once after abort(). Only the look-up of a host
   /// name by the C library may take longer.
-  [[nodiscard]] ApiExchange run(const ApiRequest& request, const std::string& token,
+  [[nodiscard]] ApiExchange run(const ApiRequest& request, const std::string& bearer_token,
                                 const ReplyHandlers& handlers, CallDeadline deadline);
   /// Ends the running exchange and prevents later ones.
   void abort();

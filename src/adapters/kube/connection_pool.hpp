@@ -47,34 +47,37 @@ class ConnectionPool {
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-  /// Lends a connection that uses `tls`; if `fresh`, the connection is new. If all connections are
-  /// lent, waits until one is returned. Fails with kUnavailable if none is returned by `deadline`.
-  [[nodiscard]] base::Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline, bool fresh)
-      SNUG_EXCLUDES(mutex_);
+  /// Lends a connection that uses `tls`; if `must_be_new`, the connection is new. If all
+  /// connections are lent, waits until one is returned. Fails with kUnavailable if none is returned
+  /// by `deadline`.
+  [[nodiscard]] base::Result<Lease> take(const PemTextsPtr& tls, CallDeadline deadline,
+                                         bool must_be_new) SNUG_EXCLUDES(mutex_);
   /// Aborts the calls on all lent connections and on every connection that is lent later.
   void abort_all() SNUG_EXCLUDES(mutex_);
 
  private:
   using Connections = std::vector<std::unique_ptr<ApiConnection>>;
-  struct Idle {
+  struct IdleConnection {
     std::unique_ptr<ApiConnection> connection;
-    CallDeadline since;
+    CallDeadline idle_since;
   };
 
   /// Returns an idle connection that uses `tls`, or null if there is none. Moves idle connections
-  /// that are too old or use other PEM texts to `ended`. If `fresh`, instead returns null and moves
-  /// at most one idle connection to `ended`, to make room for a new one.
-  [[nodiscard]] std::unique_ptr<ApiConnection> reuse(const PemTextsPtr& tls, bool fresh,
-                                                     Connections& ended) SNUG_REQUIRES(mutex_);
+  /// that are too old or use other PEM texts to `to_close`. If `must_be_new`, instead returns null
+  /// and moves at most one idle connection to `to_close`, to make room for a new one.
+  [[nodiscard]] std::unique_ptr<ApiConnection> reuse_idle(const PemTextsPtr& tls, bool must_be_new,
+                                                          Connections& to_close)
+      SNUG_REQUIRES(mutex_);
   void give_back(std::unique_ptr<ApiConnection> connection, bool spoiled) SNUG_EXCLUDES(mutex_);
 
   const ApiEndpoint endpoint_;
   const Settings settings_;
 
   base::Mutex mutex_;
-  base::Condition free_;
-  std::vector<Idle> idle_ SNUG_GUARDED_BY(mutex_);  // the most recently used one is last
-  std::vector<ApiConnection*> lent_ SNUG_GUARDED_BY(mutex_);
+  base::Condition connection_returned_;
+  /// The most recently used connection is last.
+  std::vector<IdleConnection> idle_connections_ SNUG_GUARDED_BY(mutex_);
+  std::vector<ApiConnection*> lent_connections_ SNUG_GUARDED_BY(mutex_);
   bool aborting_ SNUG_GUARDED_BY(mutex_) = false;
 };
 

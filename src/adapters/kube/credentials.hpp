@@ -24,18 +24,19 @@ class Credentials {
 
   /// Returns the current credentials. Fails only if no usable credentials have ever been read.
   [[nodiscard]] base::Result<CredentialView> view() SNUG_EXCLUDES(mutex_);
-  /// Call this after the API server has refused `used`. If the current credentials are still equal
-  /// to `used`, reads the files again. Returns whether the credentials now differ from `used`.
-  [[nodiscard]] bool renew(const CredentialView& used) SNUG_EXCLUDES(mutex_);
+  /// Call this after the API server has refused `refused_view`. If the current credentials are
+  /// still equal to `refused_view`, reads the files again. Returns whether the credentials now
+  /// differ from `refused_view`.
+  [[nodiscard]] bool renew(const CredentialView& refused_view) SNUG_EXCLUDES(mutex_);
 
  private:
-  struct Texts {
+  struct TokenAndPem {
     std::string token;
-    PemTexts pem;
+    PemTexts pem_texts;
   };
 
-  void reread() SNUG_REQUIRES(mutex_);
-  [[nodiscard]] base::Result<Texts> read_texts() const;
+  void reread_files() SNUG_REQUIRES(mutex_);
+  [[nodiscard]] base::Result<TokenAndPem> read_credentials() const;
 
   const ApiEndpoint endpoint_;
   const base::Limits limits_;
@@ -43,10 +44,10 @@ class Credentials {
   const base::Clock& clock_;
 
   base::Mutex mutex_;
-  base::TimePoint next_read_ SNUG_GUARDED_BY(mutex_){};
-  bool loaded_ SNUG_GUARDED_BY(mutex_) = false;
-  base::Error problem_ SNUG_GUARDED_BY(mutex_);  // the error of view() if loaded_ is false
-  CredentialView view_ SNUG_GUARDED_BY(mutex_);
+  base::TimePoint next_reread_ SNUG_GUARDED_BY(mutex_){};
+  bool ever_loaded_ SNUG_GUARDED_BY(mutex_) = false;
+  base::Error read_error_ SNUG_GUARDED_BY(mutex_);  // the error of view() if ever_loaded_ is false
+  CredentialView current_view_ SNUG_GUARDED_BY(mutex_);
 };
 
 /// Returns an error if a token, certificate or key of `endpoint` cannot be read or used.

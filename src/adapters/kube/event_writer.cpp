@@ -13,97 +13,107 @@ namespace snug::kube {
 namespace {
 
 std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "snug-extender";
-  return name.data();
+  std::array<char, 256> host_buffer{};
+  if (::gethostname(host_buffer.data(), host_buffer.size() - 1) != 0 || host_buffer[0] == '\0')
+    return "snug-extender";
+  return host_buffer.data();
 }
 
 }  // namespace
 
-EventWriter::EventWriter(ApiCaller& caller, const KubeOptions& options, const KubeContext& context)
-    : caller_(caller),
+EventWriter::EventWriter(ApiCaller& api_caller, const KubeOptions& options,
+                         const KubeContext& context)
+    : api_caller_(api_caller),
       metrics_(context.metrics),
       log_(context.log),
       clock_(context.clock),
       limits_(context.limits),
-      host_(host_name()),
+      reporting_host_(host_name()),
       // Event names must be unique, so two runs with the same seed must not produce the same names.
-      random_(options.seed ^ static_cast<std::uint64_t>(
-                                 std::chrono::system_clock::now().time_since_epoch().count())),
-      thread_([this] { run(); }) {
-  pthread_setname_np(thread_.native_handle(), "snug-events");
+      event_name_random_(
+          options.seed ^
+          static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count())),
+      writer_thread_([this] { write_queued_events(); }) {
+  pthread_setname_np(writer_thread_.native_handle(), "snug-events");
 }
 
 EventWriter::~EventWriter() {
   {
     const base::MutexLock lock(mutex_);
     ending_ = true;
-    wake_.notify_all();
+    queue_changed_.notify_all();
   }
-  caller_.abort_all();
-  thread_.join();
+  api_caller_.abort_all();
+  writer_thread_.join();
 }
 
 void EventWriter::warn(const model::Notice& notice) {
-  std::string key = notice.uid;
-  key.append("\n").append(notice.reason).append("\n").append(notice.note);
+  std::string repeat_key = notice.uid;
+  repeat_key.append("\n").append(notice.reason).append("\n").append(notice.note);
   const base::MutexLock lock(mutex_);
-  forget_old();
-  if (recent_index_.contains(key)) return;
-  if (queue_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) {
+  forget_old_events();
+  if (recent_event_keys_.contains(repeat_key)) return;
+  if (event_queue_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) {
     metrics_.event_dropped();
     return;
   }
-  if (recent_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) forget_oldest();
-  recent_.emplace_back(clock_.now(), key);
-  recent_index_.insert(std::move(key));
-  queue_.push_back(notice);
-  wake_.notify_one();
+  if (recent_events_.size() >= static_cast<std::size_t>(limits_.max_queued_events))
+    forget_oldest_event();
+  recent_events_.emplace_back(clock_.now(), repeat_key);
+  recent_event_keys_.insert(std::move(repeat_key));
+  event_queue_.push_back(notice);
+  queue_changed_.notify_one();
 }
 
-void EventWriter::forget_old() {
-  const std::chrono::milliseconds window(limits_.event_repeat_ms);
+void EventWriter::forget_old_events() {
+  const std::chrono::milliseconds repeat_window(limits_.event_repeat_ms);
   const base::TimePoint now = clock_.now();
-  while (!recent_.empty() && now - recent_.front().first >= window) forget_oldest();
+  while (!recent_events_.empty() && now - recent_events_.front().first >= repeat_window)
+    forget_oldest_event();
 }
 
-void EventWriter::forget_oldest() {
-  recent_index_.erase(recent_.front().second);
-  recent_.pop_front();
+void EventWriter::forget_oldest_event() {
+  recent_event_keys_.erase(recent_events_.front().second);
+  recent_events_.pop_front();
 }
 
-void EventWriter::run() {
+void EventWriter::write_queued_events() {
   base::MutexLock lock(mutex_);
   while (true) {
-    wake_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return ending_ || !queue_.empty(); });
+    queue_changed_.wait(
+        mutex_, [this]() SNUG_REQUIRES(mutex_) { return ending_ || !event_queue_.empty(); });
     if (ending_) return;
-    const model::Notice next = std::move(queue_.front());
-    queue_.pop_front();
+    const model::Notice next_notice = std::move(event_queue_.front());
+    event_queue_.pop_front();
     lock.unlock();
-    write(next);
+    post_event(next_notice);
     lock.lock();
   }
 }
 
-void EventWriter::write(const model::Notice& notice) {
-  auto valid = codec::check_object_name("namespace", notice.name_space);
-  if (valid) valid = codec::check_object_name(notice.lease ? "Lease" : "pod", notice.pod);
-  if (!valid) {
-    log_.write(service::LogLevel::kWarn, "an event cannot be written: " + valid.error().message);
+void EventWriter::post_event(const model::Notice& notice) {
+  auto names_valid = codec::check_object_name("namespace", notice.name_space);
+  if (names_valid)
+    names_valid = codec::check_object_name(notice.lease ? "Lease" : "pod", notice.pod);
+  if (!names_valid) {
+    log_.write(service::LogLevel::kWarn,
+               "an event cannot be written: " + names_valid.error().message);
     return;
   }
-  ApiRequest request;
-  request.method = "POST";
-  request.target = "/apis/events.k8s.io/v1/namespaces/" + notice.name_space + "/events";
-  request.content_type = "application/json";
-  request.body = codec::write_event(
-      notice, {.host = host_, .number = random_(), .time = std::chrono::system_clock::now()});
-  const auto reply = caller_.call(service::ApiCall::kEvent, request);
-  if (reply && reply->status < 300) return;
-  log_.write(service::LogLevel::kWarn,
-             "the event `" + notice.reason + "` about the " + (notice.lease ? "Lease " : "pod ") +
-                 notice.name_space + "/" + notice.pod + " was not written: " +
-                 (reply ? codec::status_message(reply->body) : reply.error().message));
+  ApiRequest event_request;
+  event_request.method = "POST";
+  event_request.target = "/apis/events.k8s.io/v1/namespaces/" + notice.name_space + "/events";
+  event_request.content_type = "application/json";
+  event_request.body = codec::write_event(notice, {.host = reporting_host_,
+                                                   .number = event_name_random_(),
+                                                   .time = std::chrono::system_clock::now()});
+  const auto event_reply = api_caller_.call(service::ApiCall::kEvent, event_request);
+  if (event_reply && event_reply->status < 300) return;
+  log_.write(
+      service::LogLevel::kWarn,
+      "the event `" + notice.reason + "` about the " + (notice.lease ? "Lease " : "pod ") +
+          notice.name_space + "/" + notice.pod + " was not written: " +
+          (event_reply ? codec::status_message(event_reply->body) : event_reply.error().message));
 }
 
 }  // namespace snug::kube

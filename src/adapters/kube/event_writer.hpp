@@ -17,8 +17,8 @@ namespace snug::kube {
 
 class EventWriter {
  public:
-  /// `caller` must outlive this object, whose destructor aborts all calls of `caller`.
-  EventWriter(ApiCaller& caller, const KubeOptions& options, const KubeContext& context);
+  /// `api_caller` must outlive this object, whose destructor aborts all calls of `api_caller`.
+  EventWriter(ApiCaller& api_caller, const KubeOptions& options, const KubeContext& context);
   ~EventWriter();
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
@@ -26,28 +26,28 @@ class EventWriter {
   void warn(const model::Notice& notice) SNUG_EXCLUDES(mutex_);
 
  private:
-  void forget_old() SNUG_REQUIRES(mutex_);
-  void forget_oldest() SNUG_REQUIRES(mutex_);
-  void run() SNUG_EXCLUDES(mutex_);
-  void write(const model::Notice& notice);
+  void forget_old_events() SNUG_REQUIRES(mutex_);
+  void forget_oldest_event() SNUG_REQUIRES(mutex_);
+  void write_queued_events() SNUG_EXCLUDES(mutex_);
+  void post_event(const model::Notice& notice);
 
-  ApiCaller& caller_;
+  ApiCaller& api_caller_;
   service::Metrics& metrics_;
   service::Log& log_;
   const base::Clock& clock_;
   const base::Limits limits_;
-  const std::string host_;
-  std::mt19937_64 random_;  // only the writing thread uses it
+  const std::string reporting_host_;
+  std::mt19937_64 event_name_random_;  // only the writing thread uses it
 
   base::Mutex mutex_;
-  base::Condition wake_;
-  std::deque<model::Notice> queue_ SNUG_GUARDED_BY(mutex_);
-  /// The events of the last event_repeat_ms, as time and key, the oldest first; recent_index_ holds
-  /// the same keys.
-  std::deque<std::pair<base::TimePoint, std::string>> recent_ SNUG_GUARDED_BY(mutex_);
-  std::unordered_set<std::string> recent_index_ SNUG_GUARDED_BY(mutex_);
+  base::Condition queue_changed_;
+  std::deque<model::Notice> event_queue_ SNUG_GUARDED_BY(mutex_);
+  /// The events of the last event_repeat_ms, as time and key, the oldest first; recent_event_keys_
+  /// holds the same keys.
+  std::deque<std::pair<base::TimePoint, std::string>> recent_events_ SNUG_GUARDED_BY(mutex_);
+  std::unordered_set<std::string> recent_event_keys_ SNUG_GUARDED_BY(mutex_);
   bool ending_ SNUG_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::thread writer_thread_;
 };
 
 }  // namespace snug::kube

@@ -25,8 +25,9 @@ constexpr const char* kMetadataListOnly =
 /// Body of the 429 by which an overloaded API server refuses requests; such a reply has no Status.
 constexpr std::string_view kTooManyRequests = "Too many requests, please try again later.";
 
-std::string answered_by(bool another) {
-  return another ? "something that is not the API server answered " : "the API server answered ";
+std::string answered_by(bool from_elsewhere) {
+  return from_elsewhere ? "something that is not the API server answered "
+                        : "the API server answered ";
 }
 
 std::string pod_path(std::string_view name_space, std::string_view name) {
@@ -35,15 +36,16 @@ std::string pod_path(std::string_view name_space, std::string_view name) {
 }
 
 base::Result<void> check_pod_name(std::string_view name_space, std::string_view name) {
-  if (auto valid = codec::check_object_name("namespace", name_space); !valid) return valid;
+  if (auto valid_namespace = codec::check_object_name("namespace", name_space); !valid_namespace)
+    return valid_namespace;
   return codec::check_object_name("pod", name);
 }
 
-std::string random_word() {
-  std::random_device random;
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
-  return text.data();
+std::string random_hex() {
+  std::random_device entropy;
+  std::array<char, 17> hex_digits{};
+  std::snprintf(hex_digits.data(), hex_digits.size(), "%08x%08x", entropy(), entropy());
+  return hex_digits.data();
 }
 
 /// Whether `reply` is a refusal by the API server itself: a 4xx with a Status (for a 404, with the
@@ -52,14 +54,14 @@ std::string random_word() {
 bool is_refusal(const ApiReply& reply) {
   if (reply.status < 400 || reply.status >= 500) return false;
   if (reply.status == 429 && reply.body.starts_with(kTooManyRequests)) return true;
-  const std::optional<codec::ApiStatus> status = codec::read_status(reply.body);
-  return status && status->code == reply.status &&
-         (reply.status != 404 || status->reason == "NotFound");
+  const std::optional<codec::ApiStatus> api_status = codec::read_status(reply.body);
+  return api_status && api_status->code == reply.status &&
+         (reply.status != 404 || api_status->reason == "NotFound");
 }
 
-/// Returns the error code of a write that the API server refused with `status`.
-base::ErrorCode code_of_refusal(int status) {
-  switch (status) {
+/// Returns the error code of a write that the API server refused with `http_status`.
+base::ErrorCode code_of_refusal(int http_status) {
+  switch (http_status) {
     case 404:
       return base::ErrorCode::kNotFound;
     case 408:
@@ -73,13 +75,15 @@ base::ErrorCode code_of_refusal(int status) {
   }
 }
 
-/// Returns the outcome of a write that got `reply`. `what` names the write in the error message.
-base::Result<void> write_outcome(const std::string& what, const ApiReply& reply) {
+/// Returns the outcome of a write that got `reply`. `write_name` names the write in the error
+/// message.
+base::Result<void> write_outcome(const std::string& write_name, const ApiReply& reply) {
   if (reply.status >= 200 && reply.status < 300) return {};
-  const bool refused = is_refusal(reply);
-  return base::fail(refused ? code_of_refusal(reply.status) : base::ErrorCode::kUnknown,
-                    answered_by(!refused && reply.status < 500) + std::to_string(reply.status) +
-                        " to " + what + ": " + codec::status_message(reply.body));
+  const bool is_api_refusal = is_refusal(reply);
+  return base::fail(is_api_refusal ? code_of_refusal(reply.status) : base::ErrorCode::kUnknown,
+                    answered_by(!is_api_refusal && reply.status < 500) +
+                        std::to_string(reply.status) + " to " + write_name + ": " +
+                        codec::status_message(reply.body));
 }
 
 }  // namespace
@@ -89,26 +93,27 @@ struct KubeApi::State {
       : options(the_options),
         limits(context.limits),
         clock(context.clock),
-        process_tag(random_word()),
-        caller(endpoint, the_options, context),
-        events(caller, the_options, context) {}
+        process_tag(random_hex()),
+        api_caller(endpoint, the_options, context),
+        event_writer(api_caller, the_options, context) {}
 
-  base::Result<void> patch_room(CallDeadline deadline, const std::string& path,
+  base::Result<void> patch_room(CallDeadline deadline, const std::string& object_path,
                                 base::Generation room);
-  base::Result<std::string> some_node(CallDeadline deadline);
-  base::Result<void> touch_some_node(CallDeadline deadline, base::Generation room);
-  std::string known_node() SNUG_EXCLUDES(mutex);
-  void remember_node(const std::string& name) SNUG_EXCLUDES(mutex);
+  base::Result<std::string> first_listed_node(CallDeadline deadline);
+  base::Result<void> patch_room_on_a_node(CallDeadline deadline, base::Generation room);
+  std::string last_annotated_node() SNUG_EXCLUDES(node_mutex);
+  void remember_annotated(const std::string& node_name) SNUG_EXCLUDES(node_mutex);
 
   const KubeOptions options;
   const base::Limits limits;
   const base::Clock& clock;
   const std::string process_tag;  // random: makes the values of snug.dev/room unique
-  std::atomic<std::uint64_t> touches{0};
-  ApiCaller caller;
-  EventWriter events;
-  base::Mutex mutex;
-  std::string node SNUG_GUARDED_BY(mutex);  // the node annotated last; empty: unknown
+  std::atomic<std::uint64_t> room_patches{0};
+  ApiCaller api_caller;
+  EventWriter event_writer;
+  base::Mutex node_mutex;
+  /// The node annotated last; empty: unknown.
+  std::string annotated_node SNUG_GUARDED_BY(node_mutex);
 };
 
 KubeApi::KubeApi(const ApiEndpoint& endpoint, const KubeOptions& options,
@@ -118,118 +123,128 @@ KubeApi::KubeApi(const ApiEndpoint& endpoint, const KubeOptions& options,
 KubeApi::~KubeApi() = default;
 
 base::Result<void> KubeApi::bind(const model::Binding& binding) {
-  if (auto valid = check_pod_name(binding.name_space, binding.pod); !valid) return valid;
-  if (auto valid = codec::check_object_name("node", binding.node); !valid) return valid;
-  ApiRequest request;
-  request.method = "POST";
+  if (auto valid_pod = check_pod_name(binding.name_space, binding.pod); !valid_pod)
+    return valid_pod;
+  if (auto valid_node = codec::check_object_name("node", binding.node); !valid_node)
+    return valid_node;
+  ApiRequest bind_request;
+  bind_request.method = "POST";
   // The API server aborts a binding that it has not executed within this time-out. So no
   // binding is executed after this replica has lost the Lease (docs/decisions/0023).
-  request.target = pod_path(binding.name_space, binding.pod) +
-                   "/binding?timeout=" + std::to_string(state_->options.api_timeout.count()) + "ms";
+  bind_request.target = pod_path(binding.name_space, binding.pod) +
+                        "/binding?timeout=" + std::to_string(state_->options.api_timeout.count()) +
+                        "ms";
   if (binding.not_after != base::TimePoint::max()) {
-    request.not_after =
+    bind_request.not_after =
         std::chrono::steady_clock::now() + (binding.not_after - state_->clock.now());
   }
-  request.content_type = codec::kProtobufType;
-  request.body = codec::write_binding(binding);
-  const auto reply = state_->caller.call(service::ApiCall::kBind, request);
-  if (reply) return write_outcome("the binding", *reply);
+  bind_request.content_type = codec::kProtobufType;
+  bind_request.body = codec::write_binding(binding);
+  const auto bind_reply = state_->api_caller.call(service::ApiCall::kBind, bind_request);
+  if (bind_reply) return write_outcome("the binding", *bind_reply);
   // Only a reply with a 2xx status can be too large, so the binding has succeeded.
-  if (reply.error().code == base::ErrorCode::kTooLarge) return {};
-  return std::unexpected(reply.error());
+  if (bind_reply.error().code == base::ErrorCode::kTooLarge) return {};
+  return std::unexpected(bind_reply.error());
 }
 
 base::Result<std::optional<model::PodFacts>> KubeApi::get_pod(std::string_view name_space,
                                                               std::string_view name) {
-  if (auto valid = check_pod_name(name_space, name); !valid) {
-    return std::unexpected(valid.error());
+  if (auto valid_name = check_pod_name(name_space, name); !valid_name) {
+    return std::unexpected(valid_name.error());
   }
-  ApiRequest request;
+  ApiRequest pod_request;
   // Without resourceVersion, the API server reads the newest state from its store.
-  request.target = pod_path(name_space, name);
-  const auto reply = state_->caller.call(service::ApiCall::kGetPod, request);
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 404 && codec::says_not_found(reply->body, "pods", name)) return std::nullopt;
-  if (reply->status != 200) {
-    const bool another = reply->status < 500 && (reply->status == 404 || !is_refusal(*reply));
-    const bool refused =
-        !another && reply->status < 500 && reply->status != 408 && reply->status != 429;
-    return base::fail(refused ? base::ErrorCode::kInvalid : base::ErrorCode::kUnavailable,
-                      answered_by(another) + std::to_string(reply->status) +
-                          " to the GET of a pod: " + codec::status_message(reply->body));
+  pod_request.target = pod_path(name_space, name);
+  const auto pod_reply = state_->api_caller.call(service::ApiCall::kGetPod, pod_request);
+  if (!pod_reply) return std::unexpected(pod_reply.error());
+  if (pod_reply->status == 404 && codec::says_not_found(pod_reply->body, "pods", name))
+    return std::nullopt;
+  if (pod_reply->status != 200) {
+    const bool from_elsewhere =
+        pod_reply->status < 500 && (pod_reply->status == 404 || !is_refusal(*pod_reply));
+    const bool pod_get_refused = !from_elsewhere && pod_reply->status < 500 &&
+                                 pod_reply->status != 408 && pod_reply->status != 429;
+    return base::fail(pod_get_refused ? base::ErrorCode::kInvalid : base::ErrorCode::kUnavailable,
+                      answered_by(from_elsewhere) + std::to_string(pod_reply->status) +
+                          " to the GET of a pod: " + codec::status_message(pod_reply->body));
   }
-  codec::KubeObjectReader reader(state_->limits);
-  auto pod = reader.read_pod(reply->body);
+  codec::KubeObjectReader pod_reader(state_->limits);
+  auto pod = pod_reader.read_pod(pod_reply->body);
   if (!pod) return std::unexpected(pod.error());
   return *std::move(pod);
 }
 
-base::Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::string& path,
+base::Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::string& object_path,
                                               base::Generation room) {
-  ApiRequest request;
-  request.method = "PATCH";
-  request.target = path;
-  request.content_type = "application/merge-patch+json";
-  request.accept = kMetadataOnly;
+  ApiRequest patch_request;
+  patch_request.method = "PATCH";
+  patch_request.target = object_path;
+  patch_request.content_type = "application/merge-patch+json";
+  patch_request.accept = kMetadataOnly;
   // Each patch writes a new value, because a patch that changes nothing produces no watch event.
-  const std::string value =
-      std::to_string(room.value) + "." + process_tag + "." + std::to_string(++touches);
-  request.body = codec::write_annotation_patch("snug.dev/room", value);
-  const auto reply = caller.call_until(deadline, service::ApiCall::kTouchRoom, request);
-  if (!reply) return std::unexpected(reply.error());
-  return write_outcome("the patch of snug.dev/room", *reply);
+  const std::string room_value =
+      std::to_string(room.value) + "." + process_tag + "." + std::to_string(++room_patches);
+  patch_request.body = codec::write_annotation_patch("snug.dev/room", room_value);
+  const auto patch_reply =
+      api_caller.call_until(deadline, service::ApiCall::kTouchRoom, patch_request);
+  if (!patch_reply) return std::unexpected(patch_reply.error());
+  return write_outcome("the patch of snug.dev/room", *patch_reply);
 }
 
-base::Result<std::string> KubeApi::State::some_node(CallDeadline deadline) {
-  ApiRequest request;
-  request.target = "/api/v1/nodes?limit=1";
-  request.accept = kMetadataListOnly;
-  const auto reply = caller.call_until(deadline, service::ApiCall::kListOneNode, request);
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->status != 200) {
+base::Result<std::string> KubeApi::State::first_listed_node(CallDeadline deadline) {
+  ApiRequest list_request;
+  list_request.target = "/api/v1/nodes?limit=1";
+  list_request.accept = kMetadataListOnly;
+  const auto list_reply =
+      api_caller.call_until(deadline, service::ApiCall::kListOneNode, list_request);
+  if (!list_reply) return std::unexpected(list_reply.error());
+  if (list_reply->status != 200) {
     return base::fail(base::ErrorCode::kUnavailable,
-                      "the API server answered " + std::to_string(reply->status) +
-                          " to a list of nodes: " + codec::status_message(reply->body));
+                      "the API server answered " + std::to_string(list_reply->status) +
+                          " to a list of nodes: " + codec::status_message(list_reply->body));
   }
-  std::string name = codec::first_item_name(reply->body);
-  if (!codec::is_object_name(name)) {
+  std::string node_name = codec::first_item_name(list_reply->body);
+  if (!codec::is_object_name(node_name)) {
     return base::fail(base::ErrorCode::kNotFound,
                       "the list of nodes has no node on which snug.dev/room can be set");
   }
-  return name;
+  return node_name;
 }
 
-std::string KubeApi::State::known_node() {
-  const base::MutexLock lock(mutex);
-  return node;
+std::string KubeApi::State::last_annotated_node() {
+  const base::MutexLock lock(node_mutex);
+  return annotated_node;
 }
 
-void KubeApi::State::remember_node(const std::string& name) {
-  const base::MutexLock lock(mutex);
-  node = name;
+void KubeApi::State::remember_annotated(const std::string& node_name) {
+  const base::MutexLock lock(node_mutex);
+  annotated_node = node_name;
 }
 
-base::Result<void> KubeApi::State::touch_some_node(CallDeadline deadline, base::Generation room) {
-  if (const std::string known = known_node(); !known.empty()) {
-    auto touched = patch_room(deadline, "/api/v1/nodes/" + known, room);
-    if (touched || touched.error().code != base::ErrorCode::kNotFound) return touched;
+base::Result<void> KubeApi::State::patch_room_on_a_node(CallDeadline deadline,
+                                                        base::Generation room) {
+  if (const std::string last_node = last_annotated_node(); !last_node.empty()) {
+    auto room_patched = patch_room(deadline, "/api/v1/nodes/" + last_node, room);
+    if (room_patched || room_patched.error().code != base::ErrorCode::kNotFound)
+      return room_patched;
   }
-  const auto found = some_node(deadline);
-  remember_node(found ? *found : "");
-  if (!found) return std::unexpected(found.error());
-  return patch_room(deadline, "/api/v1/nodes/" + *found, room);
+  const auto listed_node = first_listed_node(deadline);
+  remember_annotated(listed_node ? *listed_node : "");
+  if (!listed_node) return std::unexpected(listed_node.error());
+  return patch_room(deadline, "/api/v1/nodes/" + *listed_node, room);
 }
 
 base::Result<void> KubeApi::wake_pending_pods(base::Generation room) {
   const KubeOptions& options = state_->options;
-  const CallDeadline deadline = state_->caller.new_deadline();
+  const CallDeadline deadline = state_->api_caller.new_deadline();
   if (options.own_pod.empty() || options.own_namespace.empty()) {
-    return state_->touch_some_node(deadline, room);
+    return state_->patch_room_on_a_node(deadline, room);
   }
-  if (auto valid = check_pod_name(options.own_namespace, options.own_pod); !valid) return valid;
+  if (auto valid_own_name = check_pod_name(options.own_namespace, options.own_pod); !valid_own_name)
+    return valid_own_name;
   return state_->patch_room(deadline, pod_path(options.own_namespace, options.own_pod), room);
 }
 
-void KubeApi::warn(const model::Notice& notice) { state_->events.warn(notice); }
+void KubeApi::warn(const model::Notice& notice) { state_->event_writer.warn(notice); }
 
 }  // namespace snug::kube

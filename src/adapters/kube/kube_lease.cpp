@@ -14,57 +14,58 @@ namespace {
 
 class LeaseFeed final : public ObjectFeed {
  public:
-  LeaseFeed(std::string target, service::LeaseSink& sink)
-      : target_(std::move(target)), sink_(sink) {}
+  LeaseFeed(std::string list_target, service::LeaseSink& lease_sink)
+      : list_target_(std::move(list_target)), lease_sink_(lease_sink) {}
 
   [[nodiscard]] service::WatchedResource resource() const override {
     return service::WatchedResource::kLeases;
   }
-  [[nodiscard]] std::string_view target() const override { return target_; }
+  [[nodiscard]] std::string_view target() const override { return list_target_; }
   [[nodiscard]] std::string_view watch_accept() const override { return "application/json"; }
 
   void alive(std::string_view) override {}
   void lost() override {}
-  void list_begins() override { listed_.clear(); }
-  [[nodiscard]] base::Result<void> list_item(std::string_view json) override {
-    auto lease = codec::read_lease(json);
-    if (!lease) return std::unexpected(lease.error());
-    listed_ = lease->resource_version;
+  void list_begins() override { listed_version_.clear(); }
+  [[nodiscard]] base::Result<void> list_item(std::string_view lease_json) override {
+    auto listed_lease = codec::read_lease(lease_json);
+    if (!listed_lease) return std::unexpected(listed_lease.error());
+    listed_version_ = listed_lease->resource_version;
     return {};
   }
-  void list_ends() override { sink_.lease_changed(listed_); }
+  void list_ends() override { lease_sink_.lease_changed(listed_version_); }
 
-  [[nodiscard]] base::Result<Step> event(std::string_view json, codec::WireFormat) override {
-    auto event = codec::read_lease_event(json);
-    if (!event) return std::unexpected(event.error());
-    Step step{codec::WatchEventType::kBookmark, event->resource_version, event->error_code,
-              event->error_message};
-    switch (event->type) {
+  [[nodiscard]] base::Result<Step> event(std::string_view event_json, codec::WireFormat) override {
+    auto lease_event = codec::read_lease_event(event_json);
+    if (!lease_event) return std::unexpected(lease_event.error());
+    Step event_step{codec::WatchEventType::kBookmark, lease_event->resource_version,
+                    lease_event->error_code, lease_event->error_message};
+    switch (lease_event->type) {
       case codec::LeaseEvent::Type::kChanged:
-        step.kind = codec::WatchEventType::kModified;
-        sink_.lease_changed(event->resource_version);
+        event_step.kind = codec::WatchEventType::kModified;
+        lease_sink_.lease_changed(lease_event->resource_version);
         break;
       case codec::LeaseEvent::Type::kDeleted:
-        step.kind = codec::WatchEventType::kDeleted;
-        sink_.lease_changed({});
+        event_step.kind = codec::WatchEventType::kDeleted;
+        lease_sink_.lease_changed({});
         break;
       case codec::LeaseEvent::Type::kError:
-        step.kind = codec::WatchEventType::kError;
+        event_step.kind = codec::WatchEventType::kError;
         break;
       case codec::LeaseEvent::Type::kBookmark:
         break;
     }
-    return step;
+    return event_step;
   }
 
  private:
-  const std::string target_;
-  service::LeaseSink& sink_;
-  std::string listed_;  // resourceVersion of the Lease in the list; empty: the list has none
+  const std::string list_target_;
+  service::LeaseSink& lease_sink_;
+  /// resourceVersion of the Lease in the list; empty: the list has none.
+  std::string listed_version_;
 };
 
-std::string collection(const leader::LeaseName& name) {
-  return "/apis/coordination.k8s.io/v1/namespaces/" + name.name_space + "/leases";
+std::string leases_path(const leader::LeaseName& lease_name) {
+  return "/apis/coordination.k8s.io/v1/namespaces/" + lease_name.name_space + "/leases";
 }
 
 /// Returns `limits` with apiConnections 1, which is enough because the calls about the Lease are
@@ -78,84 +79,92 @@ base::Limits one_connection(base::Limits limits) {
 
 struct KubeLease::State {
   State(const ApiEndpoint& the_endpoint, const KubeOptions& the_options,
-        const KubeContext& the_context, leader::LeaseName the_name)
+        const KubeContext& the_context, leader::LeaseName the_lease_name)
       : endpoint(the_endpoint),
         options(the_options),
         limits(one_connection(the_context.limits)),
         context{limits, the_context.metrics, the_context.log, the_context.clock},
-        name(std::move(the_name)),
-        caller(endpoint, options, context) {}
+        lease_name(std::move(the_lease_name)),
+        api_caller(endpoint, options, context) {}
 
-  [[nodiscard]] base::Result<void> check() const {
-    auto valid = codec::check_object_name("namespace", name.name_space);
-    return valid ? codec::check_object_name("Lease", name.name) : valid;
+  [[nodiscard]] base::Result<void> check_lease_name() const {
+    auto valid_names = codec::check_object_name("namespace", lease_name.name_space);
+    return valid_names ? codec::check_object_name("Lease", lease_name.name) : valid_names;
   }
 
   const ApiEndpoint endpoint;
   const KubeOptions options;
   const base::Limits limits;
   const KubeContext context;
-  const leader::LeaseName name;
-  ApiCaller caller;
-  std::unique_ptr<ResourceStream> stream;
+  const leader::LeaseName lease_name;
+  ApiCaller api_caller;
+  std::unique_ptr<ResourceStream> lease_stream;
 };
 
 KubeLease::KubeLease(const ApiEndpoint& endpoint, const KubeOptions& options,
-                     const KubeContext& context, leader::LeaseName name)
-    : state_(std::make_unique<State>(endpoint, options, context, std::move(name))) {}
+                     const KubeContext& context, leader::LeaseName lease_name)
+    : state_(std::make_unique<State>(endpoint, options, context, std::move(lease_name))) {}
 
 KubeLease::~KubeLease() { stop_watch(); }
 
 base::Result<std::optional<leader::Lease>> KubeLease::read() {
-  if (auto valid = state_->check(); !valid) return std::unexpected(valid.error());
-  ApiRequest request;
-  request.target = collection(state_->name) + "/" + state_->name.name;
-  const auto reply = state_->caller.call(service::ApiCall::kGetLease, request);
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 404 && codec::says_not_found(reply->body, "leases", state_->name.name)) {
+  if (auto valid_names = state_->check_lease_name(); !valid_names)
+    return std::unexpected(valid_names.error());
+  ApiRequest get_request;
+  get_request.target = leases_path(state_->lease_name) + "/" + state_->lease_name.name;
+  const auto lease_reply = state_->api_caller.call(service::ApiCall::kGetLease, get_request);
+  if (!lease_reply) return std::unexpected(lease_reply.error());
+  if (lease_reply->status == 404 &&
+      codec::says_not_found(lease_reply->body, "leases", state_->lease_name.name)) {
     return std::optional<leader::Lease>();
   }
-  if (reply->status != 200) {
+  if (lease_reply->status != 200) {
     return base::fail(base::ErrorCode::kUnavailable,
-                      "the API server answered " + std::to_string(reply->status) +
-                          " to the GET of the Lease " + state_->name.name_space + "/" +
-                          state_->name.name + ": " + codec::status_message(reply->body));
+                      "the API server answered " + std::to_string(lease_reply->status) +
+                          " to the GET of the Lease " + state_->lease_name.name_space + "/" +
+                          state_->lease_name.name + ": " +
+                          codec::status_message(lease_reply->body));
   }
-  auto lease = codec::read_lease(reply->body);
+  auto lease = codec::read_lease(lease_reply->body);
   if (!lease) return std::unexpected(lease.error());
   return *std::move(lease);
 }
 
 base::Result<leader::Lease> KubeLease::write(const leader::LeaseRecord& record,
                                              const leader::Lease* over) {
-  if (auto valid = state_->check(); !valid) return std::unexpected(valid.error());
-  ApiRequest request;
-  request.method = over == nullptr ? "POST" : "PUT";
-  request.target = collection(state_->name) + (over == nullptr ? "" : "/" + state_->name.name);
-  request.content_type = "application/json";
-  request.body = codec::write_lease(state_->name, record, over,
-                                    codec::micro_time(std::chrono::system_clock::now()));
-  const auto reply = state_->caller.call(service::ApiCall::kWriteLease, request);
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->status == 200 || reply->status == 201) return codec::read_lease(reply->body);
+  if (auto valid_names = state_->check_lease_name(); !valid_names)
+    return std::unexpected(valid_names.error());
+  ApiRequest write_request;
+  write_request.method = over == nullptr ? "POST" : "PUT";
+  write_request.target =
+      leases_path(state_->lease_name) + (over == nullptr ? "" : "/" + state_->lease_name.name);
+  write_request.content_type = "application/json";
+  write_request.body = codec::write_lease(state_->lease_name, record, over,
+                                          codec::micro_time(std::chrono::system_clock::now()));
+  const auto write_reply = state_->api_caller.call(service::ApiCall::kWriteLease, write_request);
+  if (!write_reply) return std::unexpected(write_reply.error());
+  if (write_reply->status == 200 || write_reply->status == 201)
+    return codec::read_lease(write_reply->body);
   base::ErrorCode code = base::ErrorCode::kUnavailable;
-  if (reply->status >= 500) code = base::ErrorCode::kUnknown;
-  if (reply->status == 404) code = base::ErrorCode::kNotFound;
-  if (reply->status == 409) code = base::ErrorCode::kConflict;
-  return base::fail(code, "the API server answered " + std::to_string(reply->status) +
-                              " to the write of the Lease " + state_->name.name_space + "/" +
-                              state_->name.name + ": " + codec::status_message(reply->body));
+  if (write_reply->status >= 500) code = base::ErrorCode::kUnknown;
+  if (write_reply->status == 404) code = base::ErrorCode::kNotFound;
+  if (write_reply->status == 409) code = base::ErrorCode::kConflict;
+  return base::fail(code, "the API server answered " + std::to_string(write_reply->status) +
+                              " to the write of the Lease " + state_->lease_name.name_space + "/" +
+                              state_->lease_name.name + ": " +
+                              codec::status_message(write_reply->body));
 }
 
-void KubeLease::start_watch(service::LeaseSink& sink) {
-  if (auto valid = state_->check(); !valid) return;
-  const std::string target = collection(state_->name) + "?fieldSelector=metadata.name%3D" +
-                             encode_query(state_->name.name) + "&";
-  state_->stream =
+void KubeLease::start_watch(service::LeaseSink& lease_sink) {
+  if (auto valid_names = state_->check_lease_name(); !valid_names) return;
+  const std::string list_target = leases_path(state_->lease_name) +
+                                  "?fieldSelector=metadata.name%3D" +
+                                  encode_query(state_->lease_name.name) + "&";
+  state_->lease_stream =
       std::make_unique<ResourceStream>(state_->endpoint, state_->options, state_->context,
-                                       std::make_unique<LeaseFeed>(target, sink));
+                                       std::make_unique<LeaseFeed>(list_target, lease_sink));
 }
 
-void KubeLease::stop_watch() { state_->stream.reset(); }
+void KubeLease::stop_watch() { state_->lease_stream.reset(); }
 
 }  // namespace snug::kube

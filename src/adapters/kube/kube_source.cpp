@@ -9,10 +9,10 @@
 namespace snug::kube {
 namespace {
 
-std::string described(const ApiEndpoint& endpoint) {
-  std::string url = server_url(endpoint);
-  if (endpoint.proxy.empty()) return url;
-  return url + ", reached through the proxy " + proxy_without_password(endpoint.proxy);
+std::string api_server_text(const ApiEndpoint& endpoint) {
+  std::string api_server_url = server_url(endpoint);
+  if (endpoint.proxy.empty()) return api_server_url;
+  return api_server_url + ", reached through the proxy " + proxy_without_password(endpoint.proxy);
 }
 
 }  // namespace
@@ -22,8 +22,8 @@ struct KubeSource::State {
   const KubeOptions options;
   const KubeContext context;
   bool started = false;
-  std::unique_ptr<ResourceStream> nodes;
-  std::unique_ptr<ResourceStream> pods;
+  std::unique_ptr<ResourceStream> node_stream;
+  std::unique_ptr<ResourceStream> pod_stream;
 };
 
 KubeSource::KubeSource(const ApiEndpoint& endpoint, const KubeOptions& options,
@@ -36,28 +36,29 @@ void KubeSource::start(service::ClusterSink& sink) {
   SNUG_CHECK(!state_->started);
   state_->started = true;
   state_->context.log.write(service::LogLevel::kInfo,
-                            "the API server is " + described(state_->endpoint));
-  const auto stream = [this](std::uint64_t number, std::unique_ptr<ObjectFeed> feed) {
+                            "the API server is " + api_server_text(state_->endpoint));
+  const auto start_stream = [this](std::uint64_t seed_factor,
+                                   std::unique_ptr<ObjectFeed> object_feed) {
     // Each stream gets a seed of its own, so that their random waits differ.
-    KubeOptions options = state_->options;
-    options.seed ^= number * 0x9E3779B97F4A7C15ULL;
-    return std::make_unique<ResourceStream>(state_->endpoint, options, state_->context,
-                                            std::move(feed));
+    KubeOptions stream_options = state_->options;
+    stream_options.seed ^= seed_factor * 0x9E3779B97F4A7C15ULL;
+    return std::make_unique<ResourceStream>(state_->endpoint, stream_options, state_->context,
+                                            std::move(object_feed));
   };
-  state_->nodes = stream(1, make_node_feed(state_->context.limits, sink));
-  state_->pods = stream(2, make_pod_feed(state_->context.limits, sink));
+  state_->node_stream = start_stream(1, make_node_feed(state_->context.limits, sink));
+  state_->pod_stream = start_stream(2, make_pod_feed(state_->context.limits, sink));
 }
 
 void KubeSource::relist() {
-  if (state_->nodes) state_->nodes->relist();
-  if (state_->pods) state_->pods->relist();
+  if (state_->node_stream) state_->node_stream->relist();
+  if (state_->pod_stream) state_->pod_stream->relist();
 }
 
 void KubeSource::stop() {
-  if (state_->nodes) state_->nodes->begin_stop();
-  if (state_->pods) state_->pods->begin_stop();
-  state_->nodes.reset();
-  state_->pods.reset();
+  if (state_->node_stream) state_->node_stream->begin_stop();
+  if (state_->pod_stream) state_->pod_stream->begin_stop();
+  state_->node_stream.reset();
+  state_->pod_stream.reset();
 }
 
 }  // namespace snug::kube

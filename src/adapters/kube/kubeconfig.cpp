@@ -14,127 +14,133 @@ namespace {
 
 /// A kubeconfig file: its path, for error messages, and the folder to which paths in it are
 /// relative.
-struct Source {
+struct KubeconfigFile {
   std::string path;
   std::filesystem::path folder;
 };
 
-std::unexpected<base::Error> fail_at(const Source& source, const codec::YamlNode& at,
-                                     std::string_view problem) {
-  return std::unexpected(codec::yaml_error(source.path, at, problem));
+std::unexpected<base::Error> fail_at(const KubeconfigFile& kubeconfig,
+                                     const codec::YamlNode& yaml_node, std::string_view problem) {
+  return std::unexpected(codec::yaml_error(kubeconfig.path, yaml_node, problem));
 }
 
-/// Returns the string value of `key` in `map`; empty if the key is absent, null or empty.
-base::Result<std::string> string_at(const Source& source, const codec::YamlNode& map,
-                                    std::string_view key) {
-  const codec::YamlNode* node = map.find(key);
-  if (node == nullptr || node->type == codec::YamlNode::Type::kNull) return std::string();
-  if (node->type != codec::YamlNode::Type::kScalar) {
-    return fail_at(source, *node, "`" + std::string(key) + "` must be a string");
+/// Returns the string value of `key` in `yaml_map`; empty if the key is absent, null or empty.
+base::Result<std::string> string_at(const KubeconfigFile& kubeconfig,
+                                    const codec::YamlNode& yaml_map, std::string_view key) {
+  const codec::YamlNode* value_node = yaml_map.find(key);
+  if (value_node == nullptr || value_node->type == codec::YamlNode::Type::kNull)
+    return std::string();
+  if (value_node->type != codec::YamlNode::Type::kScalar) {
+    return fail_at(kubeconfig, *value_node, "`" + std::string(key) + "` must be a string");
   }
-  return node->text;
+  return value_node->text;
 }
 
-base::Result<bool> bool_at(const Source& source, const codec::YamlNode& map, std::string_view key) {
-  auto text = string_at(source, map, key);
-  if (!text) return std::unexpected(text.error());
-  if (*text == "true") return true;
-  if (text->empty() || *text == "false") return false;
-  return fail_at(source, *map.find(key), "`" + std::string(key) + "` must be true or false");
+base::Result<bool> bool_at(const KubeconfigFile& kubeconfig, const codec::YamlNode& yaml_map,
+                           std::string_view key) {
+  auto bool_text = string_at(kubeconfig, yaml_map, key);
+  if (!bool_text) return std::unexpected(bool_text.error());
+  if (*bool_text == "true") return true;
+  if (bool_text->empty() || *bool_text == "false") return false;
+  return fail_at(kubeconfig, *yaml_map.find(key),
+                 "`" + std::string(key) + "` must be true or false");
 }
 
 /// Returns the value of `key`-data, decoded from base64, or else the path in `key`. As in
 /// client-go, `key`-data takes precedence.
-base::Result<CredentialText> pem_at(const Source& source, const codec::YamlNode& map,
-                                    const std::string& key) {
-  auto data = string_at(source, map, key + "-data");
-  if (!data) return std::unexpected(data.error());
-  auto path = string_at(source, map, key);
-  if (!path) return std::unexpected(path.error());
-  if (!data->empty()) {
-    auto text = base::decode_base64(*data);
-    if (!text) {
-      return fail_at(source, *map.find(key + "-data"), "`" + key + "-data` is not base64");
+base::Result<CredentialText> pem_at(const KubeconfigFile& kubeconfig,
+                                    const codec::YamlNode& yaml_map, const std::string& key) {
+  auto inline_data = string_at(kubeconfig, yaml_map, key + "-data");
+  if (!inline_data) return std::unexpected(inline_data.error());
+  auto pem_path = string_at(kubeconfig, yaml_map, key);
+  if (!pem_path) return std::unexpected(pem_path.error());
+  if (!inline_data->empty()) {
+    auto pem_text = base::decode_base64(*inline_data);
+    if (!pem_text) {
+      return fail_at(kubeconfig, *yaml_map.find(key + "-data"), "`" + key + "-data` is not base64");
     }
-    return CredentialText{*std::move(text), {}};
+    return CredentialText{*std::move(pem_text), {}};
   }
-  return CredentialText{{}, path->empty() ? "" : (source.folder / *path).string()};
+  return CredentialText{{}, pem_path->empty() ? "" : (kubeconfig.folder / *pem_path).string()};
 }
 
-/// Finds the entry named `name` in the list `list` of `root`. Returns the map that the entry has
-/// under the key `kind`.
-base::Result<const codec::YamlNode*> named(const Source& source, const codec::YamlNode& root,
-                                           std::string_view list, std::string_view kind,
-                                           const std::string& name) {
-  const codec::YamlNode* entries = root.find(list);
-  if (entries != nullptr && entries->type == codec::YamlNode::Type::kSequence) {
-    for (const codec::YamlNode& entry : entries->items) {
-      const codec::YamlNode* its_name =
+/// Finds the entry named `entry_name` in the list `list_key` of `yaml_root`. Returns the map that
+/// the entry has under the key `map_key`.
+base::Result<const codec::YamlNode*> find_entry(const KubeconfigFile& kubeconfig,
+                                                const codec::YamlNode& yaml_root,
+                                                std::string_view list_key, std::string_view map_key,
+                                                const std::string& entry_name) {
+  const codec::YamlNode* entry_list = yaml_root.find(list_key);
+  if (entry_list != nullptr && entry_list->type == codec::YamlNode::Type::kSequence) {
+    for (const codec::YamlNode& entry : entry_list->items) {
+      const codec::YamlNode* name_node =
           entry.type == codec::YamlNode::Type::kMap ? entry.find("name") : nullptr;
-      if (its_name == nullptr || its_name->text != name) continue;
-      const codec::YamlNode* body = entry.find(kind);
-      if (body == nullptr || body->type != codec::YamlNode::Type::kMap) {
-        return fail_at(source, entry, "`" + std::string(kind) + "` of this entry must be a map");
+      if (name_node == nullptr || name_node->text != entry_name) continue;
+      const codec::YamlNode* entry_map = entry.find(map_key);
+      if (entry_map == nullptr || entry_map->type != codec::YamlNode::Type::kMap) {
+        return fail_at(kubeconfig, entry,
+                       "`" + std::string(map_key) + "` of this entry must be a map");
       }
-      return body;
+      return entry_map;
     }
   }
-  return fail_at(source, entries == nullptr ? root : *entries,
-                 "`" + std::string(list) + "` has no entry named `" + name + "`");
+  return fail_at(kubeconfig, entry_list == nullptr ? yaml_root : *entry_list,
+                 "`" + std::string(list_key) + "` has no entry named `" + entry_name + "`");
 }
 
 /// Sets the proxy of `endpoint`. `proxy-url` takes precedence over the environment, even if
 /// NO_PROXY covers the server.
-base::Result<void> read_proxy(const Source& source, const codec::YamlNode& cluster,
+base::Result<void> read_proxy(const KubeconfigFile& kubeconfig, const codec::YamlNode& cluster,
                               ApiEndpoint& endpoint) {
-  auto text = string_at(source, cluster, "proxy-url");
-  if (!text) return std::unexpected(text.error());
-  auto proxy = text->empty() ? environment_proxy(endpoint, proxy_variables())
-                             : parse_proxy(*text, "`proxy-url`");
-  if (!proxy && !text->empty()) {
-    return fail_at(source, *cluster.find("proxy-url"), proxy.error().message);
+  auto proxy_url = string_at(kubeconfig, cluster, "proxy-url");
+  if (!proxy_url) return std::unexpected(proxy_url.error());
+  auto proxy = proxy_url->empty() ? environment_proxy(endpoint, proxy_variables())
+                                  : parse_proxy(*proxy_url, "`proxy-url`");
+  if (!proxy && !proxy_url->empty()) {
+    return fail_at(kubeconfig, *cluster.find("proxy-url"), proxy.error().message);
   }
   if (!proxy) return std::unexpected(proxy.error());
   endpoint.proxy = *std::move(proxy);
   return {};
 }
 
-base::Result<void> read_cluster(const Source& source, const codec::YamlNode& cluster,
+base::Result<void> read_cluster(const KubeconfigFile& kubeconfig, const codec::YamlNode& cluster,
                                 ApiEndpoint& endpoint) {
-  auto server = string_at(source, cluster, "server");
-  if (!server) return std::unexpected(server.error());
-  const auto url = parse_http_url(*server);
-  if (!url) {
-    return fail_at(source, cluster,
-                   "`server` must be a URL like https://host:6443, not `" + *server + "`");
+  auto server_text = string_at(kubeconfig, cluster, "server");
+  if (!server_text) return std::unexpected(server_text.error());
+  const auto cluster_url = parse_http_url(*server_text);
+  if (!cluster_url) {
+    return fail_at(kubeconfig, cluster,
+                   "`server` must be a URL like https://host:6443, not `" + *server_text + "`");
   }
-  endpoint.tls = url->tls;
-  endpoint.host = url->server.host;
-  endpoint.port = url->server.port;
-  endpoint.base_path = url->path;
-  if (auto read = read_proxy(source, cluster, endpoint); !read) return read;
-  auto name = string_at(source, cluster, "tls-server-name");
-  if (!name) return std::unexpected(name.error());
-  endpoint.tls_server_name = *std::move(name);
-  auto insecure = bool_at(source, cluster, "insecure-skip-tls-verify");
-  if (!insecure) return std::unexpected(insecure.error());
-  endpoint.verify_server = !*insecure;
-  auto authorities = pem_at(source, cluster, "certificate-authority");
+  endpoint.tls = cluster_url->tls;
+  endpoint.host = cluster_url->server.host;
+  endpoint.port = cluster_url->server.port;
+  endpoint.base_path = cluster_url->path;
+  if (auto proxy_read = read_proxy(kubeconfig, cluster, endpoint); !proxy_read) return proxy_read;
+  auto tls_server_name = string_at(kubeconfig, cluster, "tls-server-name");
+  if (!tls_server_name) return std::unexpected(tls_server_name.error());
+  endpoint.tls_server_name = *std::move(tls_server_name);
+  auto skip_verify = bool_at(kubeconfig, cluster, "insecure-skip-tls-verify");
+  if (!skip_verify) return std::unexpected(skip_verify.error());
+  endpoint.verify_server = !*skip_verify;
+  auto authorities = pem_at(kubeconfig, cluster, "certificate-authority");
   if (!authorities) return std::unexpected(authorities.error());
   endpoint.authorities = *std::move(authorities);
   if (!endpoint.verify_server && endpoint.authorities.given()) {
-    return fail_at(source, cluster,
+    return fail_at(kubeconfig, cluster,
                    "`insecure-skip-tls-verify` and `certificate-authority` cannot both be set");
   }
   return {};
 }
 
-base::Result<void> refuse_unsupported(const Source& source, const codec::YamlNode& user) {
-  struct Row {
+base::Result<void> refuse_unsupported(const KubeconfigFile& kubeconfig,
+                                      const codec::YamlNode& user) {
+  struct UnsupportedField {
     std::string_view key;
     std::string_view sentence;
   };
-  static constexpr Row kRefused[] = {
+  static constexpr UnsupportedField kUnsupportedFields[] = {
       {"exec", "exec plug-ins are not run; give a token, a tokenFile or a client certificate"},
       {"auth-provider",
        "auth providers are not supported; give a token, a tokenFile or a client certificate"},
@@ -147,58 +153,61 @@ base::Result<void> refuse_unsupported(const Source& source, const codec::YamlNod
       {"as-groups", "impersonation is not supported; give the credentials of that user"},
       {"as-user-extra", "impersonation is not supported; give the credentials of that user"},
   };
-  for (const Row& row : kRefused) {
-    const codec::YamlNode* node = user.find(row.key);
-    if (node != nullptr && node->type != codec::YamlNode::Type::kNull) {
-      return fail_at(source, *node, row.sentence);
+  for (const UnsupportedField& unsupported : kUnsupportedFields) {
+    const codec::YamlNode* field_node = user.find(unsupported.key);
+    if (field_node != nullptr && field_node->type != codec::YamlNode::Type::kNull) {
+      return fail_at(kubeconfig, *field_node, unsupported.sentence);
     }
   }
   return {};
 }
 
-base::Result<void> read_user(const Source& source, const codec::YamlNode& user,
+base::Result<void> read_user(const KubeconfigFile& kubeconfig, const codec::YamlNode& user,
                              ApiEndpoint& endpoint) {
-  if (auto allowed = refuse_unsupported(source, user); !allowed) return allowed;
-  auto token = string_at(source, user, "token");
+  if (auto supported_user = refuse_unsupported(kubeconfig, user); !supported_user)
+    return supported_user;
+  auto token = string_at(kubeconfig, user, "token");
   if (!token) return std::unexpected(token.error());
-  auto token_file = string_at(source, user, "tokenFile");
+  auto token_file = string_at(kubeconfig, user, "tokenFile");
   if (!token_file) return std::unexpected(token_file.error());
   if (!token_file->empty()) {
-    endpoint.token.path = (source.folder / *token_file).string();
+    endpoint.token.path = (kubeconfig.folder / *token_file).string();
   } else {
     endpoint.token.text = *std::move(token);
   }
-  auto certificate = pem_at(source, user, "client-certificate");
-  if (!certificate) return std::unexpected(certificate.error());
-  endpoint.certificate = *std::move(certificate);
-  auto key = pem_at(source, user, "client-key");
-  if (!key) return std::unexpected(key.error());
-  endpoint.key = *std::move(key);
+  auto client_certificate = pem_at(kubeconfig, user, "client-certificate");
+  if (!client_certificate) return std::unexpected(client_certificate.error());
+  endpoint.certificate = *std::move(client_certificate);
+  auto client_key = pem_at(kubeconfig, user, "client-key");
+  if (!client_key) return std::unexpected(client_key.error());
+  endpoint.key = *std::move(client_key);
   return {};
 }
 
-base::Result<ApiEndpoint> read_current_context(const Source& source, const codec::YamlNode& root) {
-  auto current = string_at(source, root, "current-context");
-  if (!current) return std::unexpected(current.error());
-  if (current->empty()) return fail_at(source, root, "`current-context` must name a context");
-  auto context = named(source, root, "contexts", "context", *current);
+base::Result<ApiEndpoint> read_current_context(const KubeconfigFile& kubeconfig,
+                                               const codec::YamlNode& yaml_root) {
+  auto context_name = string_at(kubeconfig, yaml_root, "current-context");
+  if (!context_name) return std::unexpected(context_name.error());
+  if (context_name->empty())
+    return fail_at(kubeconfig, yaml_root, "`current-context` must name a context");
+  auto context = find_entry(kubeconfig, yaml_root, "contexts", "context", *context_name);
   if (!context) return std::unexpected(context.error());
 
   ApiEndpoint endpoint;
-  auto cluster_name = string_at(source, **context, "cluster");
+  auto cluster_name = string_at(kubeconfig, **context, "cluster");
   if (!cluster_name) return std::unexpected(cluster_name.error());
-  auto cluster = named(source, root, "clusters", "cluster", *cluster_name);
+  auto cluster = find_entry(kubeconfig, yaml_root, "clusters", "cluster", *cluster_name);
   if (!cluster) return std::unexpected(cluster.error());
-  if (auto read = read_cluster(source, **cluster, endpoint); !read) {
-    return std::unexpected(read.error());
+  if (auto cluster_read = read_cluster(kubeconfig, **cluster, endpoint); !cluster_read) {
+    return std::unexpected(cluster_read.error());
   }
-  auto user_name = string_at(source, **context, "user");
+  auto user_name = string_at(kubeconfig, **context, "user");
   if (!user_name) return std::unexpected(user_name.error());
   if (user_name->empty()) return endpoint;
-  auto user = named(source, root, "users", "user", *user_name);
+  auto user = find_entry(kubeconfig, yaml_root, "users", "user", *user_name);
   if (!user) return std::unexpected(user.error());
-  if (auto read = read_user(source, **user, endpoint); !read) {
-    return std::unexpected(read.error());
+  if (auto user_read = read_user(kubeconfig, **user, endpoint); !user_read) {
+    return std::unexpected(user_read.error());
   }
   return endpoint;
 }
@@ -206,57 +215,57 @@ base::Result<ApiEndpoint> read_current_context(const Source& source, const codec
 }  // namespace
 
 base::Result<ApiEndpoint> load_kubeconfig(const std::string& path, const base::Limits& limits) {
-  const Source source{path, std::filesystem::path(path).parent_path()};
-  auto text = read_small_file(path, static_cast<std::size_t>(limits.max_config_bytes));
-  if (!text) {
+  const KubeconfigFile kubeconfig{path, std::filesystem::path(path).parent_path()};
+  auto kubeconfig_text = read_small_file(path, static_cast<std::size_t>(limits.max_config_bytes));
+  if (!kubeconfig_text) {
     return base::fail(
-        text.error().code,
-        "the kubeconfig " + text.error().message +
+        kubeconfig_text.error().code,
+        "the kubeconfig " + kubeconfig_text.error().message +
             "; give a readable kubeconfig, or, in a pod, omit it to use the pod's service account");
   }
-  auto root = codec::parse_yaml(*text, path, limits);
-  if (!root) return std::unexpected(root.error());
-  if (root->type != codec::YamlNode::Type::kMap) {
-    return fail_at(source, *root, "a kubeconfig must be a map with `current-context`");
+  auto yaml_root = codec::parse_yaml(*kubeconfig_text, path, limits);
+  if (!yaml_root) return std::unexpected(yaml_root.error());
+  if (yaml_root->type != codec::YamlNode::Type::kMap) {
+    return fail_at(kubeconfig, *yaml_root, "a kubeconfig must be a map with `current-context`");
   }
-  auto endpoint = read_current_context(source, *root);
+  auto endpoint = read_current_context(kubeconfig, *yaml_root);
   if (!endpoint) return endpoint;
-  if (auto usable = check_credentials(*endpoint, limits); !usable) {
-    return base::fail(base::ErrorCode::kInvalid, path + ": " + usable.error().message);
+  if (auto usable_credentials = check_credentials(*endpoint, limits); !usable_credentials) {
+    return base::fail(base::ErrorCode::kInvalid, path + ": " + usable_credentials.error().message);
   }
   return endpoint;
 }
 
 base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, const std::string& folder) {
-  const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
-  const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
-  if (host == nullptr || *host == '\0' || port == nullptr) {
+  const char* service_host = std::getenv("KUBERNETES_SERVICE_HOST");
+  const char* service_port = std::getenv("KUBERNETES_SERVICE_PORT");
+  if (service_host == nullptr || *service_host == '\0' || service_port == nullptr) {
     return base::fail(
         base::ErrorCode::kInvalid,
         "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, so this is not a pod; "
         "give a kubeconfig, or --cluster FILE for the embedded mode");
   }
-  const std::string_view name(host);
-  const bool bracketed = name.find(':') != std::string_view::npos;
-  std::string url = "https://";
-  url.append(bracketed ? "[" : "").append(name).append(bracketed ? "]" : "");
-  const auto server = parse_http_url(url.append(":").append(port));
-  if (!server || !server->path.empty()) {
+  const std::string_view host_text(service_host);
+  const bool is_ipv6 = host_text.find(':') != std::string_view::npos;
+  std::string api_server_url = "https://";
+  api_server_url.append(is_ipv6 ? "[" : "").append(host_text).append(is_ipv6 ? "]" : "");
+  const auto parsed_url = parse_http_url(api_server_url.append(":").append(service_port));
+  if (!parsed_url || !parsed_url->path.empty()) {
     return base::fail(
         base::ErrorCode::kInvalid,
         "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT do not give a host and port: `" +
-            base::clip_text(url, 200) + "`");
+            base::clip_text(api_server_url, 200) + "`");
   }
   ApiEndpoint endpoint;
-  endpoint.host = server->server.host;
-  endpoint.port = server->server.port;
+  endpoint.host = parsed_url->server.host;
+  endpoint.port = parsed_url->server.port;
   endpoint.token.path = folder + "/token";
   endpoint.authorities.path = folder + "/ca.crt";
   auto proxy = environment_proxy(endpoint, proxy_variables());
   if (!proxy) return std::unexpected(proxy.error());
   endpoint.proxy = *std::move(proxy);
-  if (auto usable = check_credentials(endpoint, limits); !usable) {
-    return std::unexpected(usable.error());
+  if (auto usable_credentials = check_credentials(endpoint, limits); !usable_credentials) {
+    return std::unexpected(usable_credentials.error());
   }
   return endpoint;
 }

@@ -9,13 +9,15 @@
 namespace snug::kube {
 namespace {
 
-ObjectFeed::Step step_of(const codec::WatchEvent& event) {
-  return {event.type, event.resource_version, event.error_code, event.error_message};
+ObjectFeed::Step step_of(const codec::WatchEvent& watch_event) {
+  return {watch_event.type, watch_event.resource_version, watch_event.error_code,
+          watch_event.error_message};
 }
 
 class PodFeed final : public ObjectFeed {
  public:
-  PodFeed(const base::Limits& limits, service::ClusterSink& sink) : reader_(limits), sink_(sink) {}
+  PodFeed(const base::Limits& limits, service::ClusterSink& cluster_sink)
+      : pod_reader_(limits), cluster_sink_(cluster_sink) {}
 
   [[nodiscard]] service::WatchedResource resource() const override {
     return service::WatchedResource::kPods;
@@ -28,46 +30,47 @@ class PodFeed final : public ObjectFeed {
   /// anyway, for kube-scheduler's watch; it would encode each change in JSON for Snug alone.
   [[nodiscard]] std::string_view watch_accept() const override { return watch_accept_; }
 
-  void alive(std::string_view version) override {
-    sink_.stream_alive(service::Resource::kPods, version);
+  void alive(std::string_view resource_version) override {
+    cluster_sink_.stream_alive(service::Resource::kPods, resource_version);
   }
-  void lost() override { sink_.stream_lost(service::Resource::kPods); }
+  void lost() override { cluster_sink_.stream_lost(service::Resource::kPods); }
   void list_begins() override {
-    listed_.clear();
-    sink_.pod_list_started();
+    listed_pods_.clear();
+    cluster_sink_.pod_list_started();
   }
-  [[nodiscard]] base::Result<void> list_item(std::string_view json) override {
-    auto pod = reader_.read_pod(json);
+  [[nodiscard]] base::Result<void> list_item(std::string_view pod_json) override {
+    auto pod = pod_reader_.read_pod(pod_json);
     if (!pod) return std::unexpected(pod.error());
-    listed_.push_back(*std::move(pod));
+    listed_pods_.push_back(*std::move(pod));
     return {};
   }
-  void list_ends() override { sink_.pods_listed(std::exchange(listed_, {})); }
+  void list_ends() override { cluster_sink_.pods_listed(std::exchange(listed_pods_, {})); }
 
-  [[nodiscard]] base::Result<Step> event(std::string_view bytes,
-                                         codec::WireFormat format) override {
-    auto event = reader_.read_pod_event(bytes, format);
-    if (!event) return std::unexpected(event.error());
-    if (event->type == codec::WatchEventType::kDeleted) sink_.pod_gone(event->pod);
-    Step step = step_of(*event);
-    if (event->type == codec::WatchEventType::kAdded ||
-        event->type == codec::WatchEventType::kModified) {
-      sink_.pod_changed(std::move(event->pod));
+  [[nodiscard]] base::Result<Step> event(std::string_view event_bytes,
+                                         codec::WireFormat wire_format) override {
+    auto pod_event = pod_reader_.read_pod_event(event_bytes, wire_format);
+    if (!pod_event) return std::unexpected(pod_event.error());
+    if (pod_event->type == codec::WatchEventType::kDeleted) cluster_sink_.pod_gone(pod_event->pod);
+    Step event_step = step_of(*pod_event);
+    if (pod_event->type == codec::WatchEventType::kAdded ||
+        pod_event->type == codec::WatchEventType::kModified) {
+      cluster_sink_.pod_changed(std::move(pod_event->pod));
     }
-    return step;
+    return event_step;
   }
 
  private:
   const std::string watch_accept_ =
       std::string(codec::kProtobufType) + ";stream=watch,application/json";
-  codec::KubeObjectReader reader_;
-  service::ClusterSink& sink_;
-  std::vector<model::PodFacts> listed_;
+  codec::KubeObjectReader pod_reader_;
+  service::ClusterSink& cluster_sink_;
+  std::vector<model::PodFacts> listed_pods_;
 };
 
 class NodeFeed final : public ObjectFeed {
  public:
-  NodeFeed(const base::Limits& limits, service::ClusterSink& sink) : reader_(limits), sink_(sink) {}
+  NodeFeed(const base::Limits& limits, service::ClusterSink& cluster_sink)
+      : node_reader_(limits), cluster_sink_(cluster_sink) {}
 
   [[nodiscard]] service::WatchedResource resource() const override {
     return service::WatchedResource::kNodes;
@@ -75,48 +78,51 @@ class NodeFeed final : public ObjectFeed {
   [[nodiscard]] std::string_view target() const override { return "/api/v1/nodes?"; }
   [[nodiscard]] std::string_view watch_accept() const override { return "application/json"; }
 
-  void alive(std::string_view version) override {
-    sink_.stream_alive(service::Resource::kNodes, version);
+  void alive(std::string_view resource_version) override {
+    cluster_sink_.stream_alive(service::Resource::kNodes, resource_version);
   }
-  void lost() override { sink_.stream_lost(service::Resource::kNodes); }
+  void lost() override { cluster_sink_.stream_lost(service::Resource::kNodes); }
   void list_begins() override {
-    listed_.clear();
-    sink_.node_list_started();
+    listed_nodes_.clear();
+    cluster_sink_.node_list_started();
   }
-  [[nodiscard]] base::Result<void> list_item(std::string_view json) override {
-    auto node = reader_.read_node(json);
+  [[nodiscard]] base::Result<void> list_item(std::string_view node_json) override {
+    auto node = node_reader_.read_node(node_json);
     if (!node) return std::unexpected(node.error());
-    listed_.push_back(*std::move(node));
+    listed_nodes_.push_back(*std::move(node));
     return {};
   }
-  void list_ends() override { sink_.nodes_listed(std::exchange(listed_, {})); }
+  void list_ends() override { cluster_sink_.nodes_listed(std::exchange(listed_nodes_, {})); }
 
-  [[nodiscard]] base::Result<Step> event(std::string_view json, codec::WireFormat) override {
-    auto event = reader_.read_node_event(json);
-    if (!event) return std::unexpected(event.error());
-    if (event->type == codec::WatchEventType::kDeleted) sink_.node_gone(event->node.name);
-    Step step = step_of(*event);
-    if (event->type == codec::WatchEventType::kAdded ||
-        event->type == codec::WatchEventType::kModified) {
-      sink_.node_changed(std::move(event->node));
+  [[nodiscard]] base::Result<Step> event(std::string_view event_json, codec::WireFormat) override {
+    auto node_event = node_reader_.read_node_event(event_json);
+    if (!node_event) return std::unexpected(node_event.error());
+    if (node_event->type == codec::WatchEventType::kDeleted)
+      cluster_sink_.node_gone(node_event->node.name);
+    Step event_step = step_of(*node_event);
+    if (node_event->type == codec::WatchEventType::kAdded ||
+        node_event->type == codec::WatchEventType::kModified) {
+      cluster_sink_.node_changed(std::move(node_event->node));
     }
-    return step;
+    return event_step;
   }
 
  private:
-  codec::KubeObjectReader reader_;
-  service::ClusterSink& sink_;
-  std::vector<model::NodeFacts> listed_;
+  codec::KubeObjectReader node_reader_;
+  service::ClusterSink& cluster_sink_;
+  std::vector<model::NodeFacts> listed_nodes_;
 };
 
 }  // namespace
 
-std::unique_ptr<ObjectFeed> make_pod_feed(const base::Limits& limits, service::ClusterSink& sink) {
-  return std::make_unique<PodFeed>(limits, sink);
+std::unique_ptr<ObjectFeed> make_pod_feed(const base::Limits& limits,
+                                          service::ClusterSink& cluster_sink) {
+  return std::make_unique<PodFeed>(limits, cluster_sink);
 }
 
-std::unique_ptr<ObjectFeed> make_node_feed(const base::Limits& limits, service::ClusterSink& sink) {
-  return std::make_unique<NodeFeed>(limits, sink);
+std::unique_ptr<ObjectFeed> make_node_feed(const base::Limits& limits,
+                                           service::ClusterSink& cluster_sink) {
+  return std::make_unique<NodeFeed>(limits, cluster_sink);
 }
 
 }  // namespace snug::kube

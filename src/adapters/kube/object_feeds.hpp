@@ -24,16 +24,16 @@ class ObjectFeed {
   [[nodiscard]] virtual std::string_view watch_accept() const = 0;
 
   /// Called when the first list is complete, when bytes of a watch arrive, and when the server ends
-  /// a watch without an error. `version` is the resourceVersion of the list or watch event that has
-  /// just been applied; empty if nothing has been applied.
-  virtual void alive(std::string_view version) = 0;
+  /// a watch without an error. `resource_version` is the resourceVersion of the list or watch event
+  /// that has just been applied; empty if nothing has been applied.
+  virtual void alive(std::string_view resource_version) = 0;
   /// Called when no watch is running: after each failure before the first complete list, after that
   /// list, and after each watch.
   virtual void lost() = 0;
 
   /// Called before a list is requested.
   virtual void list_begins() = 0;
-  [[nodiscard]] virtual base::Result<void> list_item(std::string_view json) = 0;
+  [[nodiscard]] virtual base::Result<void> list_item(std::string_view object_json) = 0;
   /// Called when all items of a list have been read. Passes them to the sink.
   virtual void list_ends() = 0;
 
@@ -44,13 +44,13 @@ class ObjectFeed {
     int error_code = 0;
     std::string error_message;
   };
-  [[nodiscard]] virtual base::Result<Step> event(std::string_view bytes,
-                                                 codec::WireFormat format) = 0;
+  [[nodiscard]] virtual base::Result<Step> event(std::string_view event_bytes,
+                                                 codec::WireFormat wire_format) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<ObjectFeed> make_pod_feed(const base::Limits& limits,
-                                                        service::ClusterSink& sink);
+                                                        service::ClusterSink& cluster_sink);
 [[nodiscard]] std::unique_ptr<ObjectFeed> make_node_feed(const base::Limits& limits,
-                                                         service::ClusterSink& sink);
+                                                         service::ClusterSink& cluster_sink);
 
 }  // namespace snug::kube

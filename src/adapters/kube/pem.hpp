@@ -22,6 +22,6 @@ using PemTextsPtr = std::shared_ptr<const PemTexts>;
 
 /// Returns kInvalid if a given text contains no certificate or key, if the key does not belong to
 /// the certificate, or if only one of key and certificate is given.
-[[nodiscard]] base::Result<void> check_pem(const PemTexts& texts);
+[[nodiscard]] base::Result<void> check_pem(const PemTexts& pem_texts);
 
 }  // namespace snug::kube

@@ -23,9 +23,10 @@ struct ProxyVariables {
 
 /// Parses `SCHEME://[USER[:PASSWORD]@]HOST[:PORT]` and returns it with a port and with libcurl's
 /// name of the scheme. For `socks5` this name is `socks5h`, because Go too lets a SOCKS5 proxy
-/// resolve host names. An error names `source`, the setting or variable that holds `text`; it does
-/// not quote `text`, which may contain a password.
-[[nodiscard]] base::Result<std::string> parse_proxy(std::string_view text, std::string_view source);
+/// resolve host names. An error names `source`, the setting or variable that holds `proxy_text`; it
+/// does not quote `proxy_text`, which may contain a password.
+[[nodiscard]] base::Result<std::string> parse_proxy(std::string_view proxy_text,
+                                                    std::string_view source);
 
 /// Returns the proxy that `variables` name for the server of `endpoint`; empty: no proxy. Localhost
 /// and loopback addresses are always reached without a proxy.

@@ -38,15 +38,15 @@ class ResourceStream {
   ResourceStream& operator=(const ResourceStream&) = delete;
 
   /// Ends the current list or watch and starts a new list. Any thread may call this.
-  void relist() { client_.interrupt(); }
+  void relist() { stream_client_.interrupt(); }
   /// Tells the thread to end and returns at once. Call this on several streams before the first
   /// stop(), so that they end in parallel.
-  void begin_stop() { client_.stop(); }
+  void begin_stop() { stream_client_.stop(); }
   /// Tells the thread to end and waits until it has ended.
   void stop();
 
  private:
-  struct Watch {
+  struct WatchState {
     std::chrono::steady_clock::time_point began;
     std::chrono::steady_clock::time_point last_byte;
     bool gave_objects = false;
@@ -57,35 +57,39 @@ class ResourceStream {
     std::string why;
   };
 
-  void run();
-  void list();
-  void watch();
-  [[nodiscard]] std::string watch_target(std::chrono::seconds time) const;
-  bool watch_event(std::string_view bytes, Watch& watch);
-  [[nodiscard]] bool is_silent(const Watch& watch) const;
-  [[nodiscard]] service::WatchEnd how_ended(const ApiExchange& exchange, const Watch& watch) const;
-  void after_watch(const ApiExchange& exchange, Watch& watch);
+  void run_thread();
+  void list_resource();
+  void watch_resource();
+  [[nodiscard]] std::string watch_target(std::chrono::seconds watch_time) const;
+  bool watch_event(std::string_view event_bytes, WatchState& watch_state);
+  [[nodiscard]] bool is_silent(const WatchState& watch_state) const;
+  [[nodiscard]] service::WatchEnd how_ended(const ApiExchange& exchange,
+                                            const WatchState& watch_state) const;
+  void after_watch(const ApiExchange& exchange, WatchState& watch_state);
   /// Counts one unreadable object in the metrics. Returns a message that names the object and says
   /// why it cannot be read.
-  [[nodiscard]] std::string unreadable(std::string_view object, codec::WireFormat format,
-                                       const std::string& why);
-  [[nodiscard]] std::string resource() const;
-  [[nodiscard]] std::string too_large() const;
-  /// Logs that `what`, a list or a watch, has failed and why. Then waits for the back-off.
-  void back_off(const std::string& what, const ApiExchange& exchange, const std::string& why);
+  [[nodiscard]] std::string count_unreadable(std::string_view object_bytes,
+                                             codec::WireFormat wire_format,
+                                             const std::string& cause);
+  [[nodiscard]] std::string resource_name() const;
+  [[nodiscard]] std::string too_large_text() const;
+  /// Logs that `failed_request`, a list or a watch, has failed and why. Then waits for the
+  /// back-off.
+  void back_off(const std::string& failed_request, const ApiExchange& exchange,
+                const std::string& cause);
 
   const base::Limits limits_;
   service::Metrics& metrics_;
   service::Log& log_;
   const base::Clock& clock_;
-  std::unique_ptr<ObjectFeed> feed_;
-  StreamClient client_;
+  std::unique_ptr<ObjectFeed> object_feed_;
+  StreamClient stream_client_;
   Backoff backoff_;
-  std::mt19937_64 random_;
+  std::mt19937_64 watch_time_random_;
   std::string resource_version_;  // from the last list or event; empty: a list is needed
   bool listed_before_ = false;
   bool short_watch_needed_list_ = false;  // the last watch was short and led to a list
-  std::thread thread_;
+  std::thread stream_thread_;
 };
 
 }  // namespace snug::kube

@@ -5,10 +5,10 @@
 namespace snug::kube {
 namespace {
 
-ApiExchange not_sent(const base::Error& error) {
-  ApiExchange none;
-  none.why = error.message;
-  return none;
+ApiExchange not_sent(const base::Error& send_error) {
+  ApiExchange unsent_exchange;
+  unsent_exchange.why = send_error.message;
+  return unsent_exchange;
 }
 
 }  // namespace
@@ -16,60 +16,63 @@ ApiExchange not_sent(const base::Error& error) {
 StreamClient::StreamClient(const ApiEndpoint& endpoint, const KubeOptions& options,
                            const KubeContext& context)
     : endpoint_(endpoint),
-      connect_time_(options.api_timeout),
+      connect_timeout_(options.api_timeout),
       metrics_(context.metrics),
       credentials_(endpoint, context) {}
 
-ApiExchange StreamClient::run(const Call& call, const ReplyHandlers& handlers) {
-  for (bool second = false;; second = true) {
-    const auto view = credentials_.view();
-    if (!view) return not_sent(view.error());
-    ReplyHandlers counted = handlers;
-    counted.on_success = [&](std::string_view type) {
-      metrics_.api_request(call.name, true);
-      handlers.on_success(type);
+ApiExchange StreamClient::run(const StreamCall& stream_call, const ReplyHandlers& handlers) {
+  for (bool is_second_try = false;; is_second_try = true) {
+    const auto credentials = credentials_.view();
+    if (!credentials) return not_sent(credentials.error());
+    ReplyHandlers counting_handlers = handlers;
+    counting_handlers.on_success = [&](std::string_view content_type) {
+      metrics_.api_request(stream_call.api_call, true);
+      handlers.on_success(content_type);
     };
-    ApiExchange exchange = run_once(call, *view, counted);
-    if (!exchange.success() && !stopped()) metrics_.api_request(call.name, false);
-    if (exchange.status != 401 || second || !credentials_.renew(*view)) return exchange;
+    ApiExchange stream_exchange = run_once(stream_call, *credentials, counting_handlers);
+    if (!stream_exchange.success() && !stopped()) metrics_.api_request(stream_call.api_call, false);
+    if (stream_exchange.status != 401 || is_second_try || !credentials_.renew(*credentials))
+      return stream_exchange;
   }
 }
 
-ApiExchange StreamClient::run_once(const Call& call, const CredentialView& view,
-                                   const ReplyHandlers& handlers) {
-  const SocketTimes times{.connect = connect_time_, .silence = call.silence};
-  const auto made = ApiConnection::make(endpoint_, view.tls, times);
-  if (!made) return not_sent(made.error());
-  ApiConnection& connection = **made;
+ApiExchange StreamClient::run_once(const StreamCall& stream_call, const CredentialView& credentials,
+                                   const ReplyHandlers& reply_handlers) {
+  const SocketTimes socket_times{.connect = connect_timeout_, .silence = stream_call.max_silence};
+  const auto new_connection = ApiConnection::make(endpoint_, credentials.tls, socket_times);
+  if (!new_connection) return not_sent(new_connection.error());
+  ApiConnection& stream_connection = **new_connection;
   {
     const base::MutexLock lock(mutex_);
-    running_ = &connection;
-    if (stopped_ || interrupted_) connection.abort();
+    running_connection_ = &stream_connection;
+    if (stopped_ || interrupted_) stream_connection.abort();
   }
-  ApiRequest request;
-  request.target = call.target;
-  request.accept = call.accept;
-  const CallDeadline deadline = std::chrono::steady_clock::now() + call.total;
-  ApiExchange exchange = connection.run(request, view.token, handlers, deadline);
-  if (!exchange.complete && std::chrono::steady_clock::now() >= deadline) {
-    exchange.why = "it had not ended after " + std::to_string(call.total.count()) + " s";
+  ApiRequest stream_request;
+  stream_request.target = stream_call.target;
+  stream_request.accept = stream_call.accept;
+  const CallDeadline stream_deadline = std::chrono::steady_clock::now() + stream_call.max_duration;
+  ApiExchange stream_exchange =
+      stream_connection.run(stream_request, credentials.token, reply_handlers, stream_deadline);
+  if (!stream_exchange.complete && std::chrono::steady_clock::now() >= stream_deadline) {
+    stream_exchange.why =
+        "it had not ended after " + std::to_string(stream_call.max_duration.count()) + " s";
   }
   const base::MutexLock lock(mutex_);
-  running_ = nullptr;
-  return exchange;
+  running_connection_ = nullptr;
+  return stream_exchange;
 }
 
-bool StreamClient::wait(std::chrono::milliseconds time) {
+bool StreamClient::wait(std::chrono::milliseconds wait_time) {
   const base::MutexLock lock(mutex_);
-  return !wake_.wait_for(mutex_, time,
-                         [this]() SNUG_REQUIRES(mutex_) { return stopped_ || interrupted_; });
+  return !wait_interrupted_.wait_for(
+      mutex_, wait_time, [this]() SNUG_REQUIRES(mutex_) { return stopped_ || interrupted_; });
 }
 
 void StreamClient::interrupt() {
   const base::MutexLock lock(mutex_);
   interrupted_ = true;
-  if (running_ != nullptr) running_->abort();
-  wake_.notify_all();
+  if (running_connection_ != nullptr) running_connection_->abort();
+  wait_interrupted_.notify_all();
 }
 
 bool StreamClient::interrupted() const {
@@ -85,8 +88,8 @@ bool StreamClient::take_interrupt() {
 void StreamClient::stop() {
   const base::MutexLock lock(mutex_);
   stopped_ = true;
-  if (running_ != nullptr) running_->abort();
-  wake_.notify_all();
+  if (running_connection_ != nullptr) running_connection_->abort();
+  wait_interrupted_.notify_all();
 }
 
 bool StreamClient::stopped() const {

@@ -17,19 +17,20 @@ class StreamClient {
   StreamClient(const StreamClient&) = delete;
   StreamClient& operator=(const StreamClient&) = delete;
 
-  struct Call {
-    service::ApiCall name;              // for the metrics
-    std::string target;                 // path and query, percent-encoded
-    std::string accept;                 // value of the Accept header
-    std::chrono::milliseconds silence;  // the longest wait for a byte
-    std::chrono::seconds total;         // the longest time until the end of the reply
+  struct StreamCall {
+    service::ApiCall api_call;              // for the metrics
+    std::string target;                     // path and query, percent-encoded
+    std::string accept;                     // value of the Accept header
+    std::chrono::milliseconds max_silence;  // the longest wait for a byte
+    std::chrono::seconds max_duration;      // the longest time until the end of the reply
   };
-  /// Sends a GET for `call` and returns when its reply has ended. After a 401, repeats the request
-  /// once if the credentials have changed. The status is 0 if the request could not be sent.
-  [[nodiscard]] ApiExchange run(const Call& call, const ReplyHandlers& handlers)
+  /// Sends a GET for `stream_call` and returns when its reply has ended. After a 401, repeats the
+  /// request once if the credentials have changed. The status is 0 if the request could not be
+  /// sent.
+  [[nodiscard]] ApiExchange run(const StreamCall& stream_call, const ReplyHandlers& handlers)
       SNUG_EXCLUDES(mutex_);
-  /// Waits for `time`. Returns false at once after stop() or interrupt().
-  bool wait(std::chrono::milliseconds time) SNUG_EXCLUDES(mutex_);
+  /// Waits for `wait_time`. Returns false at once after stop() or interrupt().
+  bool wait(std::chrono::milliseconds wait_time) SNUG_EXCLUDES(mutex_);
 
   /// Ends the current run() or wait(), and each later one until take_interrupt() is called.
   void interrupt() SNUG_EXCLUDES(mutex_);
@@ -43,17 +44,18 @@ class StreamClient {
   [[nodiscard]] bool stopped() const SNUG_EXCLUDES(mutex_);
 
  private:
-  [[nodiscard]] ApiExchange run_once(const Call& call, const CredentialView& view,
-                                     const ReplyHandlers& handlers) SNUG_EXCLUDES(mutex_);
+  [[nodiscard]] ApiExchange run_once(const StreamCall& stream_call,
+                                     const CredentialView& credentials,
+                                     const ReplyHandlers& reply_handlers) SNUG_EXCLUDES(mutex_);
 
   const ApiEndpoint endpoint_;
-  const std::chrono::milliseconds connect_time_;
+  const std::chrono::milliseconds connect_timeout_;
   service::Metrics& metrics_;
   Credentials credentials_;
 
   mutable base::Mutex mutex_;
-  base::Condition wake_;
-  ApiConnection* running_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  base::Condition wait_interrupted_;
+  ApiConnection* running_connection_ SNUG_GUARDED_BY(mutex_) = nullptr;
   bool interrupted_ SNUG_GUARDED_BY(mutex_) = false;
   bool stopped_ SNUG_GUARDED_BY(mutex_) = false;
 };

@@ -5,15 +5,16 @@ namespace {
 
 /// Returns whether both pods have the same request. Ignores the annotations that Snug writes in a
 /// bind.
-bool has_same_request(const model::PodFacts& one, const model::PodFacts& other) {
-  const auto asked = [](const model::PodFacts& pod) {
+bool has_same_request(const model::PodFacts& stored_pod, const model::PodFacts& posted_pod) {
+  const auto user_annotations = [](const model::PodFacts& pod) {
     model::StringMap annotations;
     for (const auto& [key, value] : pod.annotations) {
       if (!key.starts_with("snug.dev/")) annotations.emplace(key, value);
     }
     return annotations;
   };
-  return one.containers == other.containers && asked(one) == asked(other);
+  return stored_pod.containers == posted_pod.containers &&
+         user_annotations(stored_pod) == user_annotations(posted_pod);
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ model::PodFacts& MemoryApi::store_pod(model::PodFacts pod) {
 
 void MemoryApi::publish(Event event) {
   if (sink_ == nullptr) return;
-  queue_.push_back(std::move(event));
+  event_queue_.push_back(std::move(event));
   deliver(++published_);
 }
 
@@ -62,9 +63,9 @@ void MemoryApi::deliver(std::uint64_t ticket) {
   });
   if (delivered_ >= ticket) return;
   delivering_thread_ = std::this_thread::get_id();
-  while (!queue_.empty()) {
-    const Event event = std::move(queue_.front());
-    queue_.pop_front();
+  while (!event_queue_.empty()) {
+    const Event event = std::move(event_queue_.front());
+    event_queue_.pop_front();
     service::ClusterSink* sink = sink_;
     {
       const base::MutexUnlock unlocked(mutex_);
@@ -121,11 +122,11 @@ void MemoryApi::stop() {
 
 base::Result<void> MemoryApi::bind(const model::Binding& binding) {
   const base::MutexLock lock(mutex_);
-  const auto found = pods_.find({binding.name_space, binding.pod});
+  const auto stored_pod = pods_.find({binding.name_space, binding.pod});
   const std::string name = binding.name_space + "/" + binding.pod;
-  if (found == pods_.end())
+  if (stored_pod == pods_.end())
     return base::fail(base::ErrorCode::kNotFound, "there is no pod " + name);
-  model::PodFacts& pod = found->second;
+  model::PodFacts& pod = stored_pod->second;
   if (!binding.uid.empty() && binding.uid != pod.uid) {
     return base::fail(base::ErrorCode::kConflict,
                       "the pod " + name + " has the uid " + pod.uid + ", not " + binding.uid);
@@ -151,9 +152,9 @@ base::Result<void> MemoryApi::bind(const model::Binding& binding) {
 base::Result<std::optional<model::PodFacts>> MemoryApi::get_pod(std::string_view name_space,
                                                                 std::string_view name) {
   const base::MutexLock lock(mutex_);
-  const auto found = pods_.find({std::string(name_space), std::string(name)});
-  if (found == pods_.end()) return std::nullopt;
-  return found->second;
+  const auto stored_pod = pods_.find({std::string(name_space), std::string(name)});
+  if (stored_pod == pods_.end()) return std::nullopt;
+  return stored_pod->second;
 }
 
 base::Result<void> MemoryApi::wake_pending_pods(base::Generation) {
@@ -174,26 +175,27 @@ base::Result<void> MemoryApi::post_pod(const model::PodFacts& pod) {
   if (pod.uid.empty() || pod.name.empty() || pod.name_space.empty()) {
     return base::fail(base::ErrorCode::kInvalid, "a pod must have a uid, a name and a namespace");
   }
-  const std::string name = "the pod " + pod.name_space + "/" + pod.name;
+  const std::string the_pod = "the pod " + pod.name_space + "/" + pod.name;
   if (pod.gated) {
     return base::fail(base::ErrorCode::kInvalid,
-                      name +
+                      the_pod +
                           " has spec.schedulingGates; filter accepts a pod only after its gates "
                           "are removed");
   }
   const base::MutexLock lock(mutex_);
-  const auto there = pods_.find({pod.name_space, pod.name});
-  const bool runs_there = there != pods_.end() && there->second.node_name == pod.node_name;
-  if (!pod.node_name.empty() && !runs_there) {
+  const auto same_name_pod = pods_.find({pod.name_space, pod.name});
+  const bool already_on_node =
+      same_name_pod != pods_.end() && same_name_pod->second.node_name == pod.node_name;
+  if (!pod.node_name.empty() && !already_on_node) {
     return base::fail(base::ErrorCode::kInvalid,
-                      name + " has spec.nodeName " + pod.node_name +
+                      the_pod + " has spec.nodeName " + pod.node_name +
                           "; filter accepts only pods without spec.nodeName, and running pods "
                           "belong in the files of --cluster");
   }
-  if (const auto known = uids_.find(pod.uid); known != uids_.end()) {
-    return repost_pod(pod, known->second);
+  if (const auto uid_owner = uids_.find(pod.uid); uid_owner != uids_.end()) {
+    return repost_pod(pod, uid_owner->second);
   }
-  if (there != pods_.end()) return fail_already_posted(pod, "another uid");
+  if (same_name_pod != pods_.end()) return fail_already_posted(pod, "another uid");
   if (static_cast<std::int64_t>(pods_.size()) >= limits_.max_pending_pods) {
     return base::fail(
         base::ErrorCode::kTooLarge,
@@ -204,24 +206,26 @@ base::Result<void> MemoryApi::post_pod(const model::PodFacts& pod) {
   return {};
 }
 
-/// Posts a pod whose uid already belongs to `holder`, a stored pod or a deleted one.
-base::Result<void> MemoryApi::repost_pod(const model::PodFacts& pod, const PodKey& holder) {
-  const auto found = pods_.find(holder);
-  if (found == pods_.end() || found->second.uid != pod.uid) {
+/// Posts a pod whose uid already belongs to `uid_owner`, a stored pod or a deleted one.
+base::Result<void> MemoryApi::repost_pod(const model::PodFacts& pod, const PodKey& uid_owner) {
+  const auto stored_pod = pods_.find(uid_owner);
+  if (stored_pod == pods_.end() || stored_pod->second.uid != pod.uid) {
     return base::fail(base::ErrorCode::kConflict,
-                      "the uid " + pod.uid + " belonged to the pod " + holder.first + "/" +
-                          holder.second + ", which was deleted; a new pod needs a new uid");
+                      "the uid " + pod.uid + " belonged to the pod " + uid_owner.first + "/" +
+                          uid_owner.second + ", which was deleted; a new pod needs a new uid");
   }
-  if (holder != PodKey{pod.name_space, pod.name}) {
+  if (uid_owner != PodKey{pod.name_space, pod.name}) {
     return base::fail(base::ErrorCode::kConflict, "the uid " + pod.uid + " belongs to the pod " +
-                                                      holder.first + "/" + holder.second +
+                                                      uid_owner.first + "/" + uid_owner.second +
                                                       "; a different pod needs a different uid");
   }
-  if (!has_same_request(found->second, pod)) return fail_already_posted(pod, "another request");
-  if (found->second.gated) {  // `pod` has no gates; remove those of the stored pod
-    found->second.gated = false;
-    found->second.resource_version = next_version();
-    publish([changed = found->second](service::ClusterSink& sink) { sink.pod_changed(changed); });
+  if (!has_same_request(stored_pod->second, pod))
+    return fail_already_posted(pod, "another request");
+  if (stored_pod->second.gated) {  // `pod` has no gates; remove those of the stored pod
+    stored_pod->second.gated = false;
+    stored_pod->second.resource_version = next_version();
+    publish(
+        [changed = stored_pod->second](service::ClusterSink& sink) { sink.pod_changed(changed); });
   }
   return {};
 }
@@ -237,13 +241,13 @@ base::Result<void> MemoryApi::fail_already_posted(const model::PodFacts& pod,
 
 base::Result<void> MemoryApi::delete_pod(std::string_view name_space, std::string_view name) {
   const base::MutexLock lock(mutex_);
-  const auto found = pods_.find({std::string(name_space), std::string(name)});
-  if (found == pods_.end()) {
+  const auto stored_pod = pods_.find({std::string(name_space), std::string(name)});
+  if (stored_pod == pods_.end()) {
     return base::fail(base::ErrorCode::kNotFound,
                       "there is no pod " + std::string(name_space) + "/" + std::string(name));
   }
-  model::PodFacts pod = std::move(found->second);
-  pods_.erase(found);
+  model::PodFacts pod = std::move(stored_pod->second);
+  pods_.erase(stored_pod);
   ended_uids_.push_back(pod.uid);
   if (static_cast<std::int64_t>(ended_uids_.size()) > limits_.max_tombstones) {
     uids_.erase(ended_uids_.front());
@@ -263,9 +267,9 @@ void MemoryApi::put_node(model::NodeFacts node) {
 
 void MemoryApi::delete_node(std::string_view name) {
   const base::MutexLock lock(mutex_);
-  const auto found = nodes_.find(name);
-  if (found == nodes_.end()) return;
-  nodes_.erase(found);
+  const auto stored_node = nodes_.find(name);
+  if (stored_node == nodes_.end()) return;
+  nodes_.erase(stored_node);
   publish([gone = std::string(name)](service::ClusterSink& sink) { sink.node_gone(gone); });
 }
 

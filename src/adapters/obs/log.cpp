@@ -31,16 +31,16 @@ std::string escape(std::string_view message, LogFormat format) {
   if (format == LogFormat::kJson) {
     return nlohmann::json(message).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  std::string shown;
+  std::string escaped_message;
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') {
-      shown += "\\n";
+      escaped_message += "\\n";
     } else {
-      shown += byte < 0x20 || byte == 0x7F ? '?' : c;
+      escaped_message += byte < 0x20 || byte == 0x7F ? '?' : c;
     }
   }
-  return shown;
+  return escaped_message;
 }
 
 constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";

@@ -37,12 +37,12 @@ const Histogram::BucketBoundaries& latency_buckets() {
 
 /// Returns a resource version as a number, or nullopt if it is not an integer. Those of the API
 /// server are integers, but Kubernetes does not promise that.
-std::optional<double> number_of(const std::string& version) {
-  std::uint64_t number = 0;
+std::optional<double> version_as_number(const std::string& version) {
+  std::uint64_t version_number = 0;
   const char* const last = version.data() + version.size();
-  const auto [end, error] = std::from_chars(version.data(), last, number);
+  const auto [end, error] = std::from_chars(version.data(), last, version_number);
   if (error != std::errc{} || end != last) return std::nullopt;
-  return static_cast<double>(number);
+  return static_cast<double>(version_number);
 }
 
 /// Contains one series for each enumerator. The value of the label `label` is the name of the
@@ -56,12 +56,14 @@ class SeriesByEnum {
   /// of Family::Add() after the labels.
   template <typename... More>
   SeriesByEnum(Family<Metric>& family, const char* label, Labels labels, const More&... more) {
-    for (const Enum value : kNames.values()) {
-      labels[label] = kNames[value];
-      series_[static_cast<std::size_t>(value)] = &family.Add(labels, more...);
+    for (const Enum enumerator : kNames.values()) {
+      labels[label] = kNames[enumerator];
+      series_[static_cast<std::size_t>(enumerator)] = &family.Add(labels, more...);
     }
   }
-  Metric& operator[](Enum value) const { return *series_[static_cast<std::size_t>(value)]; }
+  Metric& operator[](Enum enumerator) const {
+    return *series_[static_cast<std::size_t>(enumerator)];
+  }
 
  private:
   std::array<Metric*, kNames.size()> series_{};
@@ -70,7 +72,7 @@ class SeriesByEnum {
 class RegistryMetrics final : public PrometheusMetrics {
  public:
   RegistryMetrics() {
-    up_to_date_.Set(1);  // the program starts only with a valid policy
+    policy_up_to_date_.Set(1);  // the program starts only with a valid policy
     RegistryMetrics::set_gauges({});
   }
 
@@ -85,14 +87,14 @@ class RegistryMetrics final : public PrometheusMetrics {
   void watch_restarted(service::WatchedResource resource, service::WatchEnd why) override {
     watch_ends_[static_cast<std::size_t>(resource)][why].Increment();
   }
-  void pods_woken() override { touches_.Increment(); }
-  void event_dropped() override { dropped_.Increment(); }
+  void pods_woken() override { pod_wake_ups_.Increment(); }
+  void event_dropped() override { dropped_events_.Increment(); }
   void reservation_problem(service::ReservationProblem kind) override {
-    problems_[kind].Increment();
+    reservation_problems_[kind].Increment();
   }
   void policy_reloaded(bool ok) override {
     (ok ? policies_loaded_ : policies_refused_).Increment();
-    up_to_date_.Set(ok ? 1 : 0);
+    policy_up_to_date_.Set(ok ? 1 : 0);
   }
 
   void set_gauges(const ClusterGauges& gauges) override {
@@ -101,11 +103,12 @@ class RegistryMetrics final : public PrometheusMetrics {
     set_lease_conflict(gauges.in_conflict, gauges.lease_holder);
     for (const auto& [resource, stream] : gauges.streams) {
       const Labels labels{{"resource", std::string(service::kResourceNames[resource])}};
-      set(stream_age_, labels, static_cast<double>(stream.age.count()) / 1e3);
-      if (const auto version = number_of(stream.version)) set(stream_version_, labels, *version);
+      set_series(stream_age_, labels, static_cast<double>(stream.age.count()) / 1e3);
+      if (const auto version = version_as_number(stream.version))
+        set_series(stream_version_, labels, *version);
     }
-    set_totals(gauges.ledger);
-    pending_.Set(static_cast<double>(gauges.pending_pods));
+    set_ledger_gauges(gauges.ledger);
+    pending_pods_.Set(static_cast<double>(gauges.pending_pods));
   }
 
   [[nodiscard]] std::string exposition() const override {
@@ -138,30 +141,30 @@ class RegistryMetrics final : public PrometheusMetrics {
   }
 
   template <typename Number>
-  static void set(Family<Gauge>& family, const Labels& labels, Number value) {
+  static void set_series(Family<Gauge>& family, const Labels& labels, Number value) {
     family.Add(labels).Set(static_cast<double>(value));
   }
   template <typename Enum>
-  static std::int64_t count_of(const std::map<Enum, std::int64_t>& counts, Enum key) {
-    const auto found = counts.find(key);
-    return found == counts.end() ? 0 : found->second;
+  static std::int64_t count_of(const std::map<Enum, std::int64_t>& counts_by_label, Enum label) {
+    const auto label_count = counts_by_label.find(label);
+    return label_count == counts_by_label.end() ? 0 : label_count->second;
   }
 
-  void set_totals(const ledger::LedgerTotals& totals) {
+  void set_ledger_gauges(const ledger::LedgerTotals& totals) {
     nodes_.Set(static_cast<double>(totals.nodes));
     conflicts_.Set(static_cast<double>(totals.nodes_in_conflict));
     gpus_.Set(static_cast<double>(totals.gpus));
     for (const model::GpuClosure closure : model::kGpuClosureNames.values()) {
       if (closure == model::GpuClosure::kOpen) continue;
       const Labels labels{{"reason", std::string(model::kGpuClosureNames[closure])}};
-      set(closed_, labels, count_of(totals.gpus_closed, closure));
+      set_series(closed_gpus_, labels, count_of(totals.gpus_closed, closure));
     }
     for (const ledger::HoldingState state : ledger::kHoldingStateNames.values()) {
       const Labels labels{{"state", std::string(ledger::kHoldingStateNames[state])}};
-      set(holdings_, labels, count_of(totals.holdings, state));
+      set_series(holdings_, labels, count_of(totals.holdings, state));
     }
-    set(memory_, {{"state", "capacity"}}, totals.memory_capacity.value);
-    set(memory_, {{"state", "used"}}, totals.memory_used.value);
+    set_series(gpu_memory_, {{"state", "capacity"}}, totals.memory_capacity.value);
+    set_series(gpu_memory_, {{"state", "used"}}, totals.memory_used.value);
   }
 
   /// Replaces the series of the previous holder, so that the family always has one series.
@@ -194,13 +197,13 @@ class RegistryMetrics final : public PrometheusMetrics {
   Family<Counter>& watches_ = counter("snug_watch_restarts_total", "Watches that ended");
   WatchEnds watch_ends_ =
       watch_ends(std::make_index_sequence<service::kWatchedResourceNames.size()>());
-  Counter& touches_ =
+  Counter& pod_wake_ups_ =
       counter("snug_room_touches_total", "Wake-ups of waiting pods after capacity was freed")
           .Add({});
-  Counter& dropped_ =
+  Counter& dropped_events_ =
       counter("snug_events_dropped_total", "Kubernetes events dropped because the queue was full")
           .Add({});
-  SeriesByEnum<Counter, service::kReservationProblemNames> problems_{
+  SeriesByEnum<Counter, service::kReservationProblemNames> reservation_problems_{
       counter("snug_reservation_problems_total",
               "Problems found in reservations, inventories and API objects"),
       "kind",
@@ -209,7 +212,7 @@ class RegistryMetrics final : public PrometheusMetrics {
       counter("snug_policy_reloads_total", "Reloads of the policy file, by result");
   Counter& policies_loaded_ = reloads_.Add({{"result", "loaded"}});
   Counter& policies_refused_ = reloads_.Add({{"result", "refused"}});
-  Gauge& up_to_date_ =
+  Gauge& policy_up_to_date_ =
       gauge("snug_policy_up_to_date",
             "0: the policy file is invalid or missing, and the last valid policy stays in force")
           .Add({});
@@ -229,10 +232,11 @@ class RegistryMetrics final : public PrometheusMetrics {
       gauge("snug_nodes_in_conflict", "Nodes with pods that contradict each other about devices")
           .Add({});
   Gauge& gpus_ = gauge("snug_gpus", "GPUs in the ledger").Add({});
-  Family<Gauge>& closed_ = gauge("snug_gpus_closed", "GPUs that accept no new pods, by reason");
+  Family<Gauge>& closed_gpus_ =
+      gauge("snug_gpus_closed", "GPUs that accept no new pods, by reason");
   Family<Gauge>& holdings_ = gauge("snug_holdings", "Pods that hold GPUs, by state");
-  Family<Gauge>& memory_ = gauge("snug_gpu_memory_mebibytes", "GPU memory, capacity and used");
-  Gauge& pending_ =
+  Family<Gauge>& gpu_memory_ = gauge("snug_gpu_memory_mebibytes", "GPU memory, capacity and used");
+  Gauge& pending_pods_ =
       gauge("snug_pending_pods", "Unbound pods known from the list and watch").Add({});
 };
 

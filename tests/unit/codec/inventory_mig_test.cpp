@@ -99,7 +99,8 @@ TEST_P(InventoryMigMalformedTest, ClosesTheNodeAndSaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, InventoryMigMalformedTest,
     testing::Values(
-        Malformed{with_profiles(""), "gpus[0].migProfiles must have at least one profile with a start"},
+        Malformed{with_profiles(""),
+                  "gpus[0].migProfiles must have at least one profile with a start"},
         Malformed{with_profiles(profile("1g.5gb", 1, "")),
                   "gpus[0].migProfiles must have at least one profile with a start"},
         Malformed{with_profiles(profile("", 1, "0")), "migProfiles[0].profile must not be empty"},

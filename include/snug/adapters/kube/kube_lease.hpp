@@ -16,7 +16,7 @@ namespace snug::kube {
 class KubeLease final : public service::LeasePort {
  public:
   KubeLease(const ApiEndpoint& endpoint, const KubeOptions& options, const KubeContext& context,
-            leader::LeaseName name);
+            leader::LeaseName lease_name);
   ~KubeLease() override;
   KubeLease(const KubeLease&) = delete;
   KubeLease& operator=(const KubeLease&) = delete;
@@ -25,9 +25,9 @@ class KubeLease final : public service::LeasePort {
   [[nodiscard]] base::Result<leader::Lease> write(const leader::LeaseRecord& record,
                                                   const leader::Lease* over) override;
 
-  /// Starts to report changes of the Lease to `sink`. Call this at most once. `sink` must live
-  /// until stop_watch() has returned.
-  void start_watch(service::LeaseSink& sink);
+  /// Starts to report changes of the Lease to `lease_sink`. Call this at most once. `lease_sink`
+  /// must live until stop_watch() has returned.
+  void start_watch(service::LeaseSink& lease_sink);
   void stop_watch();
 
  private:

@@ -70,7 +70,7 @@ class MemoryApi final : public service::ApiPort,
   using Event = std::function<void(service::ClusterSink&)>;
 
   model::PodFacts& store_pod(model::PodFacts pod) SNUG_REQUIRES(mutex_);
-  [[nodiscard]] base::Result<void> repost_pod(const model::PodFacts& pod, const PodKey& holder)
+  [[nodiscard]] base::Result<void> repost_pod(const model::PodFacts& pod, const PodKey& uid_owner)
       SNUG_REQUIRES(mutex_);
   [[nodiscard]] static base::Result<void> fail_already_posted(const model::PodFacts& pod,
                                                               std::string_view difference);
@@ -95,7 +95,7 @@ class MemoryApi final : public service::ApiPort,
   std::uint64_t wake_ups_ SNUG_GUARDED_BY(mutex_) = 0;
   std::deque<model::Notice> notices_ SNUG_GUARDED_BY(mutex_);
   service::ClusterSink* sink_ SNUG_GUARDED_BY(mutex_) = nullptr;
-  std::deque<Event> queue_ SNUG_GUARDED_BY(mutex_);
+  std::deque<Event> event_queue_ SNUG_GUARDED_BY(mutex_);
   std::uint64_t published_ SNUG_GUARDED_BY(mutex_) = 0;  // events queued so far
   std::uint64_t delivered_ SNUG_GUARDED_BY(mutex_) = 0;  // events that the sink has handled
   /// The thread that is delivering events to the sink; nullopt if there is none.
