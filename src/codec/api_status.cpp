@@ -10,7 +10,7 @@
 namespace snug::codec {
 namespace {
 
-constexpr std::size_t kMaxStatusMessage = 512;  // bytes, so that log lines stay readable
+constexpr std::size_t kMaxStatusMessage = 512;  // in bytes; keeps log lines readable
 
 std::string status_field(const nlohmann::json& status, const char* field_pointer) {
   const nlohmann::json::json_pointer field(field_pointer);

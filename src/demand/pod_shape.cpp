@@ -79,7 +79,7 @@ class ConcurrentContainers {
 
  private:
   std::int64_t whole_gpus_ = 0;
-  std::int64_t share_gpus_ = 0;  // largest number of GPUs of one container with shares
+  std::int64_t share_gpus_ = 0;  // the most GPUs on which one container requests shares
   std::int64_t share_milli_ = 0;
   base::MebiBytes share_memory_;
   std::map<std::string, std::int64_t> slices_;  // number of slices by profile

@@ -59,7 +59,7 @@ class EvictionCheck {
   bool budget_exhausted_ = false;
   std::int64_t work_budget_ = base::kMaxEvictionWork - base::kLastPassWork;
   std::vector<std::size_t> gpu_pods_;              // positions of the pods that hold GPUs
-  std::unordered_map<PodSet, bool> fits_without_;  // results, by which gpu_pods_ are evicted
+  std::unordered_map<PodSet, bool> fits_without_;  // results, by the set of evicted gpu_pods_
 };
 
 }  // namespace snug::plan

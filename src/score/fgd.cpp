@@ -9,8 +9,8 @@
 namespace snug::score {
 namespace {
 
-/// Element p - 1, for p from 1 to 99, is the smallest d for which floor(100 * sigmoid(d)) is p,
-/// multiplied by 10^9. This d is the logit ln(p / (100 - p)). With this table a decision needs no
+/// Element p - 1, for p from 1 to 99, is 10^9 * d, where d = ln(p / (100 - p)) is the smallest
+/// number for which floor(100 * sigmoid(d)) is p. With this table, a decision needs no
 /// floating-point arithmetic.
 constexpr std::array<std::int64_t, 99> kSigmoidSteps = {
     -4'595'119'850, -3'891'820'298, -3'476'098'690, -3'178'053'830, -2'944'438'979,

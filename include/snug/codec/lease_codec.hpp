@@ -27,8 +27,8 @@ struct LeaseEvent {
   enum class Type : std::uint8_t { kChanged, kDeleted, kBookmark, kError };
   Type type = Type::kBookmark;
   std::string resource_version;  // the resourceVersion of the Lease or bookmark
-  int error_code = 0;            // the Status's `code` in an error
-  std::string error_message;     // the Status's `message` in an error
+  int error_code = 0;            // `code` of the Status in an ERROR event
+  std::string error_message;     // `message` of the Status in an ERROR event
 };
 [[nodiscard]] base::Result<LeaseEvent> read_lease_event(std::string_view json);
 

@@ -57,7 +57,7 @@ struct MigProfile {
   int compute_slices = 0;   // compute slices of one slice
   int size = 0;             // memory slices of one slice
   base::MebiBytes memory;   // usable memory of one slice; at most its part of the card's memory
-  std::vector<int> starts;  // ascending; each start + size is at most the length of the axis
+  std::vector<int> starts;  // ascending; start + size <= the memory slices of the card
   MigEngines engines;       // engines that one slice uses
 
   /// Whether the name has no attribute such as `+me`. A share is served only by plain profiles.

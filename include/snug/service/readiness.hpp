@@ -45,7 +45,7 @@ class Readiness {
   /// `conflict`: a scheduler calls this Snug although another installation holds the Lease.
   void set_conflict(bool conflict) { conflict_ = conflict; }
 
-  /// `problem` says why a Lease cannot be read or written; empty: there is no problem.
+  /// `lease_problem` says why a Lease cannot be read or written; empty if it can.
   void set_lease_problem(std::string lease_problem);
   /// Records that a call was answered with 503 because Snug is not ready.
   void note_refused_call() { refused_call_ = true; }
