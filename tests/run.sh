@@ -180,7 +180,7 @@ run_tsan() {
 
 run_asan() {
   export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1" ASAN_OPTIONS="detect_stack_use_after_return=1"
-  sanitized asan address,undefined codec_test sim_codec_test contract_test kube_test integration_test
+  sanitized asan address,undefined base_test codec_test sim_codec_test contract_test kube_test integration_test
 }
 
 # clang-tidy looks at single sources, so it needs the flags of a build without unity builds.

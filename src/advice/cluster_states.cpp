@@ -25,15 +25,15 @@ model::GpuRequest request_of(const model::Holding& pod) {
 }
 
 std::string class_key(const model::Holding& pod) {
-  std::string pod_key = pod.name_space + '\n' + std::to_string(pod.host.cpu_milli) + ' ' +
-                        std::to_string(pod.host.memory_bytes);
+  std::string key = pod.name_space + '\n' + std::to_string(pod.host.cpu_milli) + ' ' +
+                    std::to_string(pod.host.memory_bytes);
   for (std::size_t c = 0; c < pod.reservation.containers.size(); ++c) {
     const std::optional<model::ContainerRequest>& parsed_request = pod.container_requests[c];
     if (!parsed_request) continue;
-    pod_key += '\n' + pod.reservation.containers[c].name + ' ' +
-               std::to_string(static_cast<int>(pod.container_type(c))) + ' ' + parsed_request->text;
+    key += '\n' + pod.reservation.containers[c].name + ' ' +
+           std::to_string(static_cast<int>(pod.container_type(c))) + ' ' + parsed_request->text;
   }
-  return pod_key;
+  return key;
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ std::uint64_t random_seed() {
 }
 
 std::string environment_variable(const char* name) {
-  const char* variable = std::getenv(name);
-  return variable == nullptr ? "" : variable;
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 /// Returns this process's identity in the leader election: HOST_SUFFIX, as in client-go. The suffix

@@ -77,9 +77,10 @@ class AnnotationReader {
  private:
   model::GpuInfo read_gpu(const JsonCursor& gpu_object) {
     model::GpuInfo gpu;
-    const JsonCursor gpu_index = json_.required(gpu_object, "index");
-    gpu.index = static_cast<int>(json_.integer(gpu_index, kGpuIndex));
-    if (!gpu_indices_.insert(gpu.index).second) json_.report_problem(gpu_index, "is a duplicate");
+    const JsonCursor index_member = json_.required(gpu_object, "index");
+    gpu.index = static_cast<int>(json_.integer(index_member, kGpuIndex));
+    if (!gpu_indices_.insert(gpu.index).second)
+      json_.report_problem(index_member, "is a duplicate");
     gpu.uuid = read_uuid(gpu_object);
     gpu.model = read_model(gpu_object);
     gpu.memory = {json_.integer(json_.required(gpu_object, "memoryMiB"), kPositive)};
@@ -222,12 +223,12 @@ class AnnotationReader {
     }
     for (const JsonCursor& profile_item : profile_items) {
       model::MigProfile profile;
-      const JsonCursor profile_name = json_.required(profile_item, "profile");
-      profile.name = json_.nonempty_text(profile_name);
-      check_profile_name(profile_name, profile.name);
+      const JsonCursor profile_member = json_.required(profile_item, "profile");
+      profile.name = json_.nonempty_text(profile_member);
+      check_profile_name(profile_member, profile.name);
       profile.alias = mig::profile_alias(profile.name);
       if (!profile_names.insert(profile.name).second)
-        json_.report_problem(profile_name, "is a duplicate");
+        json_.report_problem(profile_member, "is a duplicate");
       profile.size =
           static_cast<int>(json_.integer(json_.required(profile_item, "size"), kAxisSize));
       profile.memory = {json_.integer(json_.required(profile_item, "memoryMiB"), kPositive)};
@@ -249,7 +250,7 @@ class AnnotationReader {
       if (start + profile.size > model::kMaxAxisSlices) {
         json_.report_problem(start_item, "plus the size of the profile must be at most " +
                                              std::to_string(model::kMaxAxisSlices) +
-                                             ", the memory slices of the largest GPU");
+                                             ", the most memory slices that a GPU may have");
       }
       if (std::ranges::find(profile.starts, start) != profile.starts.end()) {
         json_.report_problem(start_item, "is a duplicate");

@@ -168,13 +168,13 @@ std::string JsonReader::nonempty_text(const JsonCursor& cursor) {
 std::vector<JsonCursor> JsonReader::items(const JsonCursor& cursor) {
   std::vector<JsonCursor> item_cursors;
   if (!ok() || !cursor.value) return item_cursors;
-  simdjson::dom::array json_list;
-  if (cursor.value->get(json_list) != simdjson::SUCCESS) {
+  simdjson::dom::array json_array;
+  if (cursor.value->get(json_array) != simdjson::SUCCESS) {
     report_problem(cursor, "must be a list");
     return item_cursors;
   }
-  item_cursors.reserve(json_list.size());
-  for (const element item : json_list) {
+  item_cursors.reserve(json_array.size());
+  for (const element item : json_array) {
     const auto index = static_cast<std::ptrdiff_t>(item_cursors.size());
     item_cursors.push_back({.value = item, .parent = &cursor, .index = index});
   }

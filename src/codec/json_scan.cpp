@@ -77,8 +77,8 @@ std::optional<std::size_t> find_items_array(std::string_view json_text) {
   return std::nullopt;
 }
 
-/// Returns the position of the closing bracket of the array that begins at `begin`, or the size of
-/// the text if the array does not end.
+/// Returns the position of the closing bracket of the array that begins at `opening_bracket`, or
+/// the size of the text if the array does not end.
 std::size_t end_of_array(std::string_view json_text, std::size_t opening_bracket) {
   std::size_t open_brackets = 0;
   bool in_string = false;

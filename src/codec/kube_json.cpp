@@ -231,13 +231,13 @@ base::Result<std::string_view> object_name(const element& value, const FieldPath
   DomWalk walk;
   std::array<Field, 1> metadata{{{"metadata"}}};
   walk.fields(value, where, metadata);
-  const FieldPath here{&where, metadata[0].key};
+  const FieldPath metadata_path{&where, metadata[0].key};
   std::array<Field, 1> name{{{"name"}}};
-  if (metadata[0].present) walk.fields(metadata[0].value, here, name);
+  if (metadata[0].present) walk.fields(metadata[0].value, metadata_path, name);
   std::string_view text;
   if (walk.ok() &&
       (!name[0].present || name[0].value.get(text) != simdjson::SUCCESS || text.empty())) {
-    walk.fail_at(FieldPath{&here, "name"}, "must be a string that is not empty");
+    walk.fail_at(FieldPath{&metadata_path, "name"}, "must be a string that is not empty");
   }
   if (!walk.ok()) return walk.take_error();
   return text;

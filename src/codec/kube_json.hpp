@@ -107,14 +107,14 @@ void DomWalk::each_item(const Field& field, const FieldPath& parent, Visit visit
 template <typename Visit>
 void DomWalk::each_entry(const Field& field, const FieldPath& parent, Visit visit) {
   if (!ok() || !field.present) return;
-  const FieldPath here{&parent, field.key};
+  const FieldPath map_path{&parent, field.key};
   simdjson::dom::object entries;
   if (field.value.get(entries) != simdjson::SUCCESS) {
-    fail_wrong_type(field.value, here, "an object");
+    fail_wrong_type(field.value, map_path, "an object");
     return;
   }
   for (const simdjson::dom::key_value_pair entry : entries) {
-    visit(entry.key, entry.value, FieldPath{&here, entry.key});
+    visit(entry.key, entry.value, FieldPath{&map_path, entry.key});
     if (!ok()) return;
   }
 }

@@ -146,20 +146,20 @@ template <typename Walk>
 void read_affinity(Walk& walk, const typename Walk::Field& affinity, const FieldPath& parent,
                    model::PodFacts& pod) {
   if (!affinity.present) return;
-  const FieldPath here{&parent, affinity.key};
+  const FieldPath affinity_path{&parent, affinity.key};
   std::array<typename Walk::Field, 3> kinds{
       {{"nodeAffinity", 1}, {"podAffinity", 2}, {"podAntiAffinity", 3}}};
-  walk.fields(affinity.value, here, kinds);
+  walk.fields(affinity.value, affinity_path, kinds);
   for (const auto& kind : kinds) {
     if (!kind.present) continue;
-    const FieldPath place{&here, kind.key};
+    const FieldPath kind_path{&affinity_path, kind.key};
     std::array<typename Walk::Field, 2> term_fields{
         {{"preferredDuringSchedulingIgnoredDuringExecution", 2},
          {"requiredDuringSchedulingIgnoredDuringExecution", 1}}};
-    walk.fields(kind.value, place, term_fields);
-    if (is_non_empty(walk, term_fields[0], place)) pod.has_soft_preferences = true;
+    walk.fields(kind.value, kind_path, term_fields);
+    if (is_non_empty(walk, term_fields[0], kind_path)) pod.has_soft_preferences = true;
     if (&kind == kinds.data()) continue;  // required node affinity does not depend on other pods
-    if (is_non_empty(walk, term_fields[1], place)) pod.has_other_constraints = true;
+    if (is_non_empty(walk, term_fields[1], kind_path)) pod.has_other_constraints = true;
   }
 }
 

@@ -255,7 +255,7 @@ bool ProtoWalk::time(const Field& field, const FieldPath& parent, std::string& o
 
 void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& rule,
                     model::StringMap& out) {
-  const FieldPath here{&parent, field.key};
+  const FieldPath map_path{&parent, field.key};
   std::string key_scratch;
   std::string value_scratch;
   each_item(field, parent, [&](const Value& map_entry, const FieldPath& where) {
@@ -265,7 +265,7 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
     const bool is_kept = ok() && rule.keep(key) && (out.size() < rule.most || out.contains(key));
     if (rule.others != nullptr && ok() && !rule.keep(key)) *rule.others = true;
     if (rule.quantities && !is_kept) return;
-    const FieldPath place{&here, key};
+    const FieldPath entry_path{&map_path, key};
     std::string_view entry_text;
     if (!rule.quantities) {
       entry_text = utf8_text(entry[1], where, value_scratch);
@@ -273,8 +273,8 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
       Value last = entry[1].value;
       last.repeated = false;  // takes the last occurrence without merging, as Go does
       std::array<Field, 1> quantity{{{"string", 1}}};
-      fields(last, place, quantity);
-      entry_text = utf8_text(quantity[0], place, value_scratch);
+      fields(last, entry_path, quantity);
+      entry_text = utf8_text(quantity[0], entry_path, value_scratch);
     }
     if (rule.bytes != nullptr) *rule.bytes += key.size() + entry_text.size();
     if (is_kept) out.insert_or_assign(std::string{key}, std::string{entry_text});

@@ -41,10 +41,10 @@ HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
 model::HostAllocatable take_allocatable(WalkErrors& walk, const FieldPath& list,
                                         model::StringMap& resources) {
   const auto pods = take_quantity(walk, list, resources, "pods", request::parse_quantity);
-  const HostRequests host_requests = take_host_requests(walk, list, resources);
-  return {.resources = host_requests.resources(),
+  const HostRequests amounts = take_host_requests(walk, list, resources);
+  return {.resources = amounts.resources(),
           .pod_slots = pods.value_or(0),
-          .known = pods || host_requests.cpu_milli || host_requests.memory_bytes};
+          .known = pods || amounts.cpu_milli || amounts.memory_bytes};
 }
 
 }  // namespace snug::codec

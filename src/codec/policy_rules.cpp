@@ -44,8 +44,8 @@ class RuleListsReader {
       return std::unexpected(checked.error());
     }
     std::vector<score::PodChoice> rows;
-    for (const YamlNode& item : list.items) {
-      auto row = read_choice(item);
+    for (const YamlNode& choice_node : list.items) {
+      auto row = read_choice(choice_node);
       if (!row) return std::unexpected(row.error());
       rows.push_back(*std::move(row));
     }

@@ -79,14 +79,14 @@ base::Result<model::SharingRules> read_sharing(const YamlNode& list, const Polic
   std::vector<model::SharingRow> rows;
   ShadowedNamespaces earlier_namespaces(yaml, "row");
   const YamlNode* catch_all_row = nullptr;
-  for (const YamlNode& item : list.items) {
-    if (catch_all_row != nullptr) return yaml.unreachable_error(item, *catch_all_row, "row");
-    auto sharing_row = read_row(item, yaml);
+  for (const YamlNode& row_node : list.items) {
+    if (catch_all_row != nullptr) return yaml.unreachable_error(row_node, *catch_all_row, "row");
+    auto sharing_row = read_row(row_node, yaml);
     if (!sharing_row) return std::unexpected(sharing_row.error());
-    if (auto checked = earlier_namespaces.check_row(item); !checked)
+    if (auto checked = earlier_namespaces.check_row(row_node); !checked)
       return std::unexpected(checked.error());
-    earlier_namespaces.add_row(item);
-    if (PolicyYaml::matches_every_namespace(sharing_row->namespaces)) catch_all_row = &item;
+    earlier_namespaces.add_row(row_node);
+    if (PolicyYaml::matches_every_namespace(sharing_row->namespaces)) catch_all_row = &row_node;
     rows.push_back(*std::move(sharing_row));
   }
   return model::SharingRules(std::move(rows));

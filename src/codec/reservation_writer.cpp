@@ -37,33 +37,33 @@ void append_list(std::string& out, const std::vector<Item>& items,
   out += ']';
 }
 
-void append_device(std::string& device_json, const model::ReservedDevice& device) {
-  append_field(device_json, R"({"index":)", device.index);
-  if (!device.uuid.empty()) append_field(device_json, R"(,"uuid":)", device.uuid);
-  append_field(device_json, R"(,"mode":)", model::to_string(device.mode));
-  append_field(device_json, R"(,"memoryMiB":)", device.memory.value);
-  append_field(device_json, R"(,"computeMilli":)", device.compute.value);
+void append_device(std::string& out, const model::ReservedDevice& device) {
+  append_field(out, R"({"index":)", device.index);
+  if (!device.uuid.empty()) append_field(out, R"(,"uuid":)", device.uuid);
+  append_field(out, R"(,"mode":)", model::to_string(device.mode));
+  append_field(out, R"(,"memoryMiB":)", device.memory.value);
+  append_field(out, R"(,"computeMilli":)", device.compute.value);
   if (device.slice) {
-    append_field(device_json, R"(,"mig":{"profile":)", device.slice->profile);
-    append_field(device_json, R"(,"start":)", device.slice->start);
-    append_field(device_json, R"(,"size":)", device.slice->size);
-    if (!device.slice->uuid.empty()) append_field(device_json, R"(,"uuid":)", device.slice->uuid);
-    device_json += '}';
+    append_field(out, R"(,"mig":{"profile":)", device.slice->profile);
+    append_field(out, R"(,"start":)", device.slice->start);
+    append_field(out, R"(,"size":)", device.slice->size);
+    if (!device.slice->uuid.empty()) append_field(out, R"(,"uuid":)", device.slice->uuid);
+    out += '}';
   }
-  device_json += '}';
+  out += '}';
 }
 
-void append_container(std::string& container_json, const model::ReservedContainer& container) {
-  append_field(container_json, R"({"name":)", container.name);
-  append_field(container_json, R"(,"request":)", container.request_text);
+void append_container(std::string& out, const model::ReservedContainer& container) {
+  append_field(out, R"({"name":)", container.name);
+  append_field(out, R"(,"request":)", container.request_text);
   if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
-    append_field(container_json, R"(,"assignedBy":"kubelet","resource":)", units->resource);
-    append_field(container_json, R"(,"count":)", units->count);
+    append_field(out, R"(,"assignedBy":"kubelet","resource":)", units->resource);
+    append_field(out, R"(,"count":)", units->count);
   } else {
-    container_json += R"(,"devices":)";
-    append_list(container_json, std::get<Devices>(container.assigned), append_device);
+    out += R"(,"devices":)";
+    append_list(out, std::get<Devices>(container.assigned), append_device);
   }
-  container_json += '}';
+  out += '}';
 }
 
 /// The values of the three flat annotations of one container. Devices are in the order of their
@@ -111,21 +111,21 @@ void put_annotations(model::StringMap& annotations, const std::string& suffix,
 
 }  // namespace
 
-void append_reservation(std::string& reservation_json, const model::Reservation& reservation) {
-  append_field(reservation_json, R"({"version":1,"uid":)", reservation.uid);
-  append_field(reservation_json, R"(,"node":)", reservation.node);
-  reservation_json += R"(,"containers":)";
-  append_list(reservation_json, reservation.containers, append_container);
-  reservation_json += '}';
+void append_reservation(std::string& out, const model::Reservation& reservation) {
+  append_field(out, R"({"version":1,"uid":)", reservation.uid);
+  append_field(out, R"(,"node":)", reservation.node);
+  out += R"(,"containers":)";
+  append_list(out, reservation.containers, append_container);
+  out += '}';
 }
 
-void append_devices(std::string& devices_json, const model::Reservation& reservation) {
+void append_devices(std::string& out, const model::Reservation& reservation) {
   Devices all;
   for (const model::ReservedContainer& container : reservation.containers) {
     const auto* devices = std::get_if<Devices>(&container.assigned);
     if (devices != nullptr) all.insert(all.end(), devices->begin(), devices->end());
   }
-  append_list(devices_json, all, append_device);
+  append_list(out, all, append_device);
 }
 
 model::StringMap blank_annotations(const model::PodFacts& pod) {

@@ -55,10 +55,10 @@ void ShadowedNamespaces::add_row(const YamlNode& row) {
   const YamlNode* list = row.find("namespaces");
   if (list == nullptr) return;
   for (const YamlNode& pattern_node : list->items) {
-    const ShadowingRow earlier_row{pattern_node.text, static_cast<std::size_t>(row.line)};
-    by_pattern_.emplace(pattern_node.text, earlier_row);
+    const ShadowingRow shadowing_row{pattern_node.text, static_cast<std::size_t>(row.line)};
+    by_pattern_.emplace(pattern_node.text, shadowing_row);
     if (has_wildcard(pattern_node.text) && wildcards_.size() < kMaxWildcardPatterns)
-      wildcards_.push_back(earlier_row);
+      wildcards_.push_back(shadowing_row);
   }
 }
 

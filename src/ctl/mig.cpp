@@ -24,7 +24,7 @@ base::Result<std::string> mig_text(const MigFlags& flags) {
   }
   if (std::ranges::find(flags.model, "-") != flags.model.end()) {
     return base::fail(base::ErrorCode::kInvalid,
-                      "unexpected argument -; --json takes no file and writes to stdout");
+                      "\"-\" is an unexpected argument; --json takes no file and writes to stdout");
   }
   std::string model = flags.model.front();
   for (std::size_t i = 1; i < flags.model.size(); ++i) model += ' ' + flags.model[i];

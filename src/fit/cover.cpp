@@ -27,8 +27,7 @@ void add_bin_bound(std::vector<Value>& bounds, std::size_t bin,
 
 std::size_t CoverSearch::NogoodHash::operator()(const Nogood& nogood) const {
   constexpr std::uint64_t kOdd = 0x9E37'79B9'7F4A'7C15;
-  const std::uint64_t mixed =
-      (nogood.unplaced_bytes ^ (nogood.unplaced_bytes >> 29)) * kOdd + nogood.bin_state;
+  const std::uint64_t mixed = (nogood.counts ^ (nogood.counts >> 29)) * kOdd + nogood.bin_state;
   return (mixed ^ (mixed >> 32)) * kOdd;
 }
 
@@ -177,13 +176,12 @@ CoverSearch::Nogood CoverSearch::nogood_at(std::size_t bin, std::size_t first_pa
   }
   Nogood nogood;
   for (std::size_t turn = 0; turn < book_.regular_containers(); ++turn) {
-    nogood.unplaced_bytes =
-        nogood.unplaced_bytes << 8U | static_cast<std::uint64_t>(unplaced.at(turn));
+    nogood.counts = nogood.counts << 8U | static_cast<std::uint64_t>(unplaced.at(turn));
   }
   const auto to_come = static_cast<std::int64_t>(bins_.size() - bin);
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
     const std::int64_t spare = std::min(init_capacity_.at(turn) - unplaced_.at(turn), to_come);
-    nogood.unplaced_bytes = nogood.unplaced_bytes << 8U | static_cast<std::uint64_t>(spare);
+    nogood.counts = nogood.counts << 8U | static_cast<std::uint64_t>(spare);
   }
   const std::int64_t compute = cap_left_ == kNoCap ? 0 : placed_compute_;
   nogood.bin_state = static_cast<std::uint64_t>(compute) << 32U | bin << 16U | first_pattern;

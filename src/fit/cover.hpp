@@ -58,7 +58,7 @@ class CoverSearch {
 
  private:
   struct Nogood {
-    std::uint64_t unplaced_bytes = 0;
+    std::uint64_t counts = 0;  // one byte for each container
     std::uint64_t bin_state = 0;
     friend bool operator==(const Nogood&, const Nogood&) = default;
   };

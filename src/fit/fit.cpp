@@ -153,9 +153,9 @@ model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMem
     placements.close();
     return model::ReasonCode::kNone;
   }
-  if (const model::ReasonCode closed = node_refusal(node, request, tenant);
-      closed != model::ReasonCode::kNone) {
-    return closed;
+  if (const model::ReasonCode refusal = node_refusal(node, request, tenant);
+      refusal != model::ReasonCode::kNone) {
+    return refusal;
   }
   if (request.is_kubelet_assigned()) {
     const model::ReasonCode result = fit_kubelet(node, request, tenant);

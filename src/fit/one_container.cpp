@@ -197,8 +197,8 @@ class OneContainer {
       if (!is_slice_of(gpu)) {
         placements.add(allocate_gpu(position));
       } else {
-        const SliceOffer slices = slices_on(gpu);
-        placements.add(allocate_slice(slices, position, slices.starts.front()));
+        const SliceOffer slice_offer = slices_on(gpu);
+        placements.add(allocate_slice(slice_offer, position, slice_offer.starts.front()));
       }
     }
     placements.close();

@@ -53,7 +53,7 @@ PatternBook::PatternBook(const model::GpuRequest& request) : request_(request) {
       by_isolation_.at(static_cast<std::size_t>(request_of(turn).isolation)) |= bit(turn);
     }
     if (std::holds_alternative<model::SliceRequest>(request_of(turn).device))
-      named_profile_ |= bit(turn);
+      profile_containers_ |= bit(turn);
     if (request_of(turn).type == model::ContainerType::kApp) apps_ |= bit(turn);
   }
   find_twins();
@@ -136,7 +136,7 @@ model::GpuMode PatternBook::mode_of(const GpuOffer& offered, ContainerSet set) c
     const bool possible = one_owner && (owners & ~whole_gpu_containers_) == 0 && !asks_mode;
     return offered.whole && possible ? model::GpuMode::kWhole : model::GpuMode::kNone;
   }
-  if (!offered.any_profile && (set & named_profile_) != 0) return model::GpuMode::kNone;
+  if (!offered.any_profile && (set & profile_containers_) != 0) return model::GpuMode::kNone;
   model::GpuMode mode = model::GpuMode::kNone;
   for (std::size_t isolation = 1; isolation < by_isolation_.size(); ++isolation) {
     if ((set & by_isolation_.at(isolation)) == 0) continue;

@@ -155,7 +155,7 @@ class PatternBook {
   std::vector<std::size_t> turns_;  // by turn: the position in GpuRequest::containers
   std::size_t regular_ = 0;
   ContainerSet whole_gpu_containers_ = 0;
-  ContainerSet named_profile_ = 0;  // containers that request a slice by its profile
+  ContainerSet profile_containers_ = 0;  // containers that request a slice by its profile
   ContainerSet apps_ = 0;
   std::array<ContainerSet, base::kMaxGpuContainers> twins_{};
   std::array<ContainerSet, 4> by_isolation_{};  // by Isolation: containers that need no whole GPU

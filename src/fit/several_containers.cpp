@@ -134,9 +134,9 @@ class SeveralContainers {
 
   /// Calls `on_cover` for covers until `on_cover` returns false. Returns whether the search was
   /// complete: neither `on_cover` nor the limit of steps ended it.
-  template <typename Found>
+  template <typename OnCover>
   bool search_covers(Aim aim, const std::vector<Bin>& bins, std::int64_t cap_left,
-                     std::int64_t most_steps, Found on_cover) {
+                     std::int64_t most_steps, OnCover on_cover) {
     std::int64_t steps = most_steps;
     CoverSearch search(cache_.book, bins, cap_left, steps);
     bool stopped = false;

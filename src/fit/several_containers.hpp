@@ -14,7 +14,7 @@ struct Answer {
 
 /// Does the same as fit() for an annotated pod's request of several containers.
 [[nodiscard]] Answer fit_several_containers(const model::NodeState& node, const Tenant& tenant,
-                                            FitMemo& memo, model::PlacementList& options);
+                                            FitMemo& memo, model::PlacementList& placements);
 
 /// Does the same as can_fit() for an annotated pod's request of several containers.
 [[nodiscard]] bool can_fit_several_containers(const model::NodeState& node, const Tenant& tenant,

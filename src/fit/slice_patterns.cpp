@@ -136,7 +136,7 @@ void PatternBook::serve_slices(Patterns& patterns) {
     for (std::size_t turn = 0; turn < containers(); ++turn) {
       if ((set & bit(turn)) == 0) continue;
       allowed = allowed && offered.shares_for(request_of(turn).isolation) != model::GpuMode::kNone;
-      const bool nameless = offered.any_profile && (named_profile_ & bit(turn)) != 0;
+      const bool nameless = offered.any_profile && (profile_containers_ & bit(turn)) != 0;
       if (nameless && !slices.has_profile(turn)) slice_users &= ~bit(turn);
     }
     if (!allowed || !slices.choose(slice_users)) continue;

@@ -122,8 +122,8 @@ std::string_view profile_in_resource(std::string_view resource) {
   return resource;
 }
 
-std::optional<MigProfileName> parse_resource_profile(std::string_view part) {
-  std::string profile_name(part);
+std::optional<MigProfileName> parse_resource_profile(std::string_view resource_profile) {
+  std::string profile_name(resource_profile);
   const std::size_t attribute = profile_name.find("gb.");
   if (attribute != std::string::npos) profile_name[attribute + 2] = '+';
   return parse_mig_profile_name(profile_name);

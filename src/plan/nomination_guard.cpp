@@ -26,8 +26,8 @@ bool NominationGuard::is_gone(const model::Holding& holding, const model::Nomina
 class NominationGuard::TentativeNode {
  public:
   TentativeNode(const model::NodeState& node, const IncomingPod& incoming,
-                const model::NamespaceUsage& held)
-      : node_(node), incoming_(incoming), namespace_usage_(held) {}
+                const model::NamespaceUsage& namespace_usage)
+      : node_(node), incoming_(incoming), namespace_usage_(namespace_usage) {}
 
   [[nodiscard]] const std::vector<model::HoldingPtr>& placed() const { return placed_; }
 
@@ -71,10 +71,10 @@ class NominationGuard::TentativeNode {
     Options(const TentativeNode& tentative, const ProtectedPod& pod) {
       const model::NodeState& node = tentative.node_;
       std::vector<model::HoldingPtr> holdings = tentative.placed_;
-      model::NamespaceUsage held = tentative.namespace_usage_;
+      model::NamespaceUsage namespace_usage = tentative.namespace_usage_;
       for (const model::HoldingPtr& holding : node.holdings) {
         if (is_gone(*holding, *pod.pod, pod.waits_for)) {
-          held.add(holding->name_space, -tentative.held_compute_of(*holding));
+          namespace_usage.add(holding->name_space, -tentative.held_compute_of(*holding));
         } else {
           holdings.push_back(holding);
         }
@@ -85,7 +85,7 @@ class NominationGuard::TentativeNode {
               ? state
               : plan::with_distinct_gpus(*state, tentative.distinct_gpus_);
       const fit::Tenant tenant =
-          fit::tenant_of(pod.pod->name_space, tentative.incoming_.sharing, held);
+          fit::tenant_of(pod.pod->name_space, tentative.incoming_.sharing, namespace_usage);
       if (fit::fit(*distinct_state, tenant, *pod.memo, options) != model::ReasonCode::kNone) return;
       tightest_first = by_tightness(*distinct_state, options);
     }

@@ -73,8 +73,8 @@ class Planner {
     return slots;
   }
 
-  /// Decides about the candidates in these slots. `before(a, b)` returns whether the name of the
-  /// candidate at position a precedes that of the candidate at position b.
+  /// Decides about the candidates in these slots. `precedes_by_name(a, b)` returns whether the name
+  /// of the candidate at position a precedes that of the candidate at position b.
   template <typename Before>
   Plan run(std::vector<std::uint32_t> slots, const Before& precedes_by_name) {
     slots_ = std::move(slots);
@@ -115,7 +115,8 @@ class Planner {
   [[nodiscard]] const model::Nominations* nominations_on(std::size_t candidate) const {
     if (input_.snapshot.nominations.empty()) return nullptr;
     const auto found = input_.snapshot.nominations.find(slots_[candidate]);
-    return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
+    return found == input_.snapshot.nominations.end() ? nullptr
+                                                                 : &found->second;
   }
 
   /// Sets the verdict of each candidate that is not in the snapshot or whose verdict is cached.

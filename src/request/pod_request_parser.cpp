@@ -114,8 +114,8 @@ std::expected<model::GpuRequest, model::Refusal> parse_resources(const model::Po
     }
   }
   model::GpuRequest request;
-  for (const auto& [resource, rows] : counts_by_resource) {
-    for (const KubeletCount& held_count : held_units(rows)) {
+  for (const auto& [resource, container_counts] : counts_by_resource) {
+    for (const KubeletCount& held_count : held_units(container_counts)) {
       request.containers.push_back(
           {.container = held_count.container->name,
            .type = held_count.container->type,

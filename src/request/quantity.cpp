@@ -153,9 +153,9 @@ std::optional<std::int64_t> parse_scaled(std::string_view text, int extra_expone
   if (!decimal) return std::nullopt;
   const auto tail = read_host_tail(text);
   if (!tail) return std::nullopt;
-  const RoundedUp whole =
+  const RoundedUp rounded_up =
       round_up(decimal->mantissa, decimal->exponent10 + tail->first + extra_exponent, tail->second);
-  return static_cast<std::int64_t>(std::min(whole.value, kLargest));
+  return static_cast<std::int64_t>(std::min(rounded_up.value, kLargest));
 }
 
 }  // namespace

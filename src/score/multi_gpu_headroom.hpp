@@ -62,8 +62,8 @@ class MultiGpuHeadroom {
   void sort();
   /// Distributes `pod_milli` equally over the first `gpus` idle GPUs.
   void occupy_by_count(std::int64_t gpus, std::int64_t pod_milli);
-  /// Sets sums[n] to the sum over the first n GPUs of these models, for each n. Returns the number
-  /// of GPUs of these models.
+  /// Sets gpu_sums[n] to the sum over the first n GPUs of these models, for each n. Returns the
+  /// number of GPUs of these models.
   std::size_t sum_first_gpus(model::ModelSet models, GpuSums& gpu_sums) const;
   /// Returns D_j of the formula above, in thousandths of pods. j is `blocks`, and `gpu_sum` is the
   /// sum over the GPUs of these blocks.

@@ -103,9 +103,8 @@ void LeaderElector::renew() {
   next_renewal_ = parts_.clock.now() + options_.retry;
   const base::Result<void> renewal = write_claim();
   if (renewal) return;
-  const base::ErrorCode renewal_error = renewal.error().code;
-  if (renewal_error != base::ErrorCode::kConflict && renewal_error != base::ErrorCode::kNotFound)
-    return;
+  const base::ErrorCode error_code = renewal.error().code;
+  if (error_code != base::ErrorCode::kConflict && error_code != base::ErrorCode::kNotFound) return;
   // Another client has deleted or written the Lease, perhaps only its labels.
   read_lease();
   if (!election_.leading()) return;

@@ -91,7 +91,7 @@ std::string Readiness::why_stream_is_not(Resource resource) const {
     return "the first list of " + resource_name + " has not been received yet";
   if (!is_alive(stream)) {
     const auto stream_age = std::chrono::duration_cast<std::chrono::seconds>(
-        this->age(resource).value_or(std::chrono::milliseconds(0)));
+        age(resource).value_or(std::chrono::milliseconds(0)));
     return std::string("the watch of ") + resource_name +
            (stream.established ? "" : " is not established, and") + " has shown nothing for " +
            std::to_string(stream_age.count()) + " s, so the view of this Snug may be out of date";

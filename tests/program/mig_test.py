@@ -80,7 +80,7 @@ class MigTest(unittest.TestCase):
             (["RTX-PRO"], f'"RTX-PRO" {rtx}'),
             (["RTX", "PRO"], f'"RTX PRO" {rtx}'),
             (["A30", "A100-40GB"], f'no card called "A30 A100-40GB" is known to have MIG; the known cards are {cards}'),
-            (["A30", "--json", "-"], "unexpected argument -; --json takes no file and writes to stdout"),
+            (["A30", "--json", "-"], '"-" is an unexpected argument; --json takes no file and writes to stdout'),
             (["A100"], '"A100" may be A100-40GB or A100-80GB; say which'),
             (["H100"], '"H100" may be H100-80GB, H100-94GB or H100-96GB; say which'),
             (["T4"], f'no card called "T4" is known to have MIG; the known cards are {cards}'),

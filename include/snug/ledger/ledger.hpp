@@ -121,7 +121,7 @@ struct ListedPods {
 };
 
 struct ListResult {
-  std::vector<std::string> edited_uids;  // the pods whose reservations have been edited; sorted
+  std::vector<std::string> edited_uids;  // pods with edited or added reservations; sorted
   std::size_t dropped_nominations = 0;   // the number dropped because of max_nominations
 };
 

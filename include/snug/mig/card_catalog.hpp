@@ -78,6 +78,7 @@ inline constexpr std::string_view kSharedResourceSuffix = ".shared";
 /// The profile in the name of a resource of MIG slices; empty if `resource` is not such a name.
 [[nodiscard]] std::string_view profile_in_resource(std::string_view resource);
 /// Parses a profile name as in labels and resource names, where `1g.10gb+me` is `1g.10gb.me`.
-[[nodiscard]] std::optional<MigProfileName> parse_resource_profile(std::string_view part);
+[[nodiscard]] std::optional<MigProfileName> parse_resource_profile(
+    std::string_view resource_profile);
 
 }  // namespace snug::mig

@@ -1,4 +1,4 @@
-// What Snug writes to the API server, apart from the Lease: bindings and events.
+// What Snug writes to the API server, apart from the Lease: bindings and events. Plain data.
 #pragma once
 
 #include <string>

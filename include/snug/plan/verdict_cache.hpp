@@ -79,7 +79,7 @@ class VerdictCaches {
 
   CacheRows cache_rows_;  // the most recently used cache first
   std::unordered_map<std::string_view, CacheRows::iterator> by_key_;
-  std::size_t verdicts_ = 0;  // the sum of Row::verdicts
+  std::size_t verdicts_ = 0;  // the sum of CacheRow::verdicts
 };
 
 }  // namespace snug::plan

@@ -178,8 +178,8 @@ bool is_exempt(std::string_view host, std::uint16_t port, std::string_view no_pr
   if (target.host == "localhost" || (target.address && is_loopback(*target.address))) return true;
   while (!no_proxy.empty()) {
     const std::size_t comma = std::min(no_proxy.find(','), no_proxy.size());
-    const std::string no_proxy_entry = to_lower_case(trim_spaces(no_proxy.substr(0, comma)));
-    if (!no_proxy_entry.empty() && entry_covers(no_proxy_entry, target)) return true;
+    const std::string entry_text = to_lower_case(trim_spaces(no_proxy.substr(0, comma)));
+    if (!entry_text.empty() && entry_covers(entry_text, target)) return true;
     no_proxy.remove_prefix(std::min(comma + 1, no_proxy.size()));
   }
   return false;

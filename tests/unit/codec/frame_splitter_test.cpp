@@ -1,4 +1,4 @@
-// The frames of a watch in protobuf, whole and in pieces, and whom an unreadable one concerns.
+// The frames of a watch in protobuf, whole and in pieces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,15 +8,12 @@
 
 #include "snug/codec/object_names.hpp"
 #include "snug/codec/stream_splitters.hpp"
-#include "support/kube_proto.hpp"
 
 namespace snug::frame_splitter_test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::EndsWith;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 std::string length_of(std::size_t size) {
   std::string bytes;
@@ -122,33 +119,6 @@ TEST(KubeFrameSplitterTest, ACallbackStopsTheSplitting) {
       EXPECT_EQ(told.objects.size() + told.oversize.size(), 1U);
     }
   }
-}
-
-TEST(KubeUnreadableTest, AFrameIsNamedByItsPod) {
-  const nlohmann::json pod{{"metadata",
-                            {{"name", "train-0"},
-                             {"namespace", "ml"},
-                             {"annotations", {{"x", std::string(5'000, 'x')}}}}}};
-  const std::string bytes = proto::event("ADDED", pod);
-  EXPECT_EQ(codec::name_unreadable(bytes, codec::WireFormat::kProtobuf), "ml/train-0");
-  EXPECT_EQ(
-      codec::name_unreadable(std::string_view(bytes).substr(0, 200), codec::WireFormat::kProtobuf),
-      "ml/train-0");
-  EXPECT_EQ(codec::name_unreadable(proto::event("ADDED", {{"metadata", {{"name", "p"}}}}),
-                                   codec::WireFormat::kProtobuf),
-            "p");
-}
-
-TEST(KubeUnreadableTest, BytesWithoutANameAreShownSafely) {
-  EXPECT_EQ(codec::name_unreadable(std::string("k8s\0\n\xFF`\\", 8), codec::WireFormat::kProtobuf),
-            R"(the object that begins `k8s\x00\x0a\xff`\`)");
-  const nlohmann::json evil{{"metadata", {{"name", "x\nINFO y"}, {"namespace", "d"}}}};
-  const std::string shown =
-      codec::name_unreadable(proto::event("ADDED", evil), codec::WireFormat::kProtobuf);
-  EXPECT_THAT(shown, StartsWith(R"(the object that begins `\x0a\x05ADDED)"));
-  EXPECT_EQ(shown.find('\n'), std::string::npos);
-  EXPECT_THAT(codec::name_unreadable(std::string(500, 'x'), codec::WireFormat::kProtobuf),
-              EndsWith(std::string(128, 'x') + "`"));
 }
 
 }  // namespace

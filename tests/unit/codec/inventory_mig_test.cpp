@@ -119,10 +119,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "migProfiles[0].starts[0] must be an integer from 0 to 63"},
         Malformed{with_profiles(profile("1g.5gb", 1, "0,-1")),
                   "migProfiles[0].starts[1] must be an integer from 0 to 63"},
-        Malformed{
-            with_profiles(profile("1g.5gb", 2, "0,63")),
-            "starts[1] plus the size of the profile must be at most 64, the memory slices of the "
-            "largest GPU"},
+        Malformed{with_profiles(profile("1g.5gb", 2, "0,63")),
+                  "starts[1] plus the size of the profile must be at most 64, the most memory "
+                  "slices that a GPU may have"},
         Malformed{with_profiles(profile("1g.5gb", 64, "1")),
                   "starts[0] plus the size of the profile must be at most"},
         Malformed{with_profiles(profile("1g.5gb", 1, "3,0,3")), "starts[2] is a duplicate"},

@@ -1,9 +1,7 @@
-// The waits between retries, and the encoding of query values.
+// The waits between retries.
 #include "adapters/kube/backoff.hpp"
 
 #include <gtest/gtest.h>
-
-#include "adapters/kube/url.hpp"
 
 namespace snug::backoff_test {
 namespace {
@@ -25,11 +23,6 @@ TEST(KubeBackoffTest, WaitsDoubleUpToTheLastAndJitterOnlyAddsToThem) {
     now += std::chrono::seconds(121);
     EXPECT_LE(backoff.next(now).count(), 200) << "seed " << seed;
   }
-}
-
-TEST(KubeUrlTest, QueryValuesArePercentEncoded) {
-  EXPECT_EQ(kube::encode_query("status.phase!=Failed,a&b=c d\n\xC3\xA4"),
-            "status.phase%21%3DFailed%2Ca%26b%3Dc%20d%0A%C3%A4");
 }
 
 }  // namespace

@@ -51,8 +51,9 @@ class MemoryApi final : public service::ApiPort,
   void warn(const model::Notice& notice) override;
 
   // Implements PodCreator.
-  /// Stores `pod`; fails if max_pending_pods pods are already stored. If this pod is already stored
-  /// with scheduling gates, removes the gates, because no other client can remove them.
+  /// Stores `pod`; fails if it is new and max_pending_pods pods are already stored. If it is
+  /// already stored with scheduling gates, removes the gates, because no other client can remove
+  /// them.
   [[nodiscard]] base::Result<void> post_pod(const model::PodFacts& pod) override;
 
   /// Deletes a pod without a grace period. kNotFound: there is no such pod.
