@@ -115,8 +115,7 @@ class Planner {
   [[nodiscard]] const model::Nominations* nominations_on(std::size_t candidate) const {
     if (input_.snapshot.nominations.empty()) return nullptr;
     const auto found = input_.snapshot.nominations.find(slots_[candidate]);
-    return found == input_.snapshot.nominations.end() ? nullptr
-                                                                 : &found->second;
+    return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
   }
 
   /// Sets the verdict of each candidate that is not in the snapshot or whose verdict is cached.
