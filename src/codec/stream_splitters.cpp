@@ -237,6 +237,12 @@ base::Result<std::string> ListSplitter::finish() {
   }
   const auto metadata = nlohmann::json::parse(metadata_, nullptr, false);
   if (metadata.is_object()) {
+    const auto next_page = metadata.find("continue");
+    if (next_page != metadata.end() && *next_page != "") {
+      return base::fail(base::ErrorCode::kInvalid,
+                        "the list cannot be read: it is only one page of the list, which was not "
+                        "requested in pages");
+    }
     const auto version_field = metadata.find("resourceVersion");
     if (version_field != metadata.end() && version_field->is_string()) {
       auto version = version_field->get<std::string>();

@@ -102,6 +102,7 @@ TEST(KubeconfigTest, WhatCannotBeUsedIsRefusedWithOneSentence) {
   folder.write("client.crt", client.certificate);
   folder.write("other.key", other.key);
   folder.write("empty", "");
+  folder.write("blank", " \n");
   folder.write("noise", "no pem\n");
   folder.write("two-lines", "one\ntwo");
   struct Row {
@@ -130,6 +131,8 @@ TEST(KubeconfigTest, WhatCannotBeUsedIsRefusedWithOneSentence) {
       {server, "{as: admin, token: t}", "impersonation is not supported"},
       {server, "{tokenFile: gone}", "cannot be opened"},
       {server, "{tokenFile: empty}", "is empty"},
+      {server, "{tokenFile: blank}", "blank is empty"},
+      {server, "{token: \"  \"}", "the token is empty"},
       {server, "{tokenFile: two-lines}", "characters that are not allowed in a bearer token"},
       {server, "{client-certificate: client.crt}", "must be given together"},
       {server, "{client-certificate: client.crt, client-key: other.key}",

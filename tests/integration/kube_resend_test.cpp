@@ -113,20 +113,26 @@ TEST_P(KubeResendTest, AReusedConnectionThatEndsAfterThePostLeavesTheBindUnknown
 }
 
 TEST_P(KubeResendTest, AReplyThatBreaksOffInItsHeadLeavesTheBindUnknown) {
-  RawPeer peer({[&](Session& session) {
-                  hear(session);
-                  session.say(created());
-                  hear(session);
-                  session.say("HTTP/1.1 2");
-                },
-                refuse()},
-               certificate());
-  kube::KubeApi api(endpoint(peer), bench.options, bench.context());
-  ASSERT_TRUE(api.bind(binding()));
-  const auto bound = api.bind(binding());
-  ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
-  EXPECT_EQ(heard.get(), 2);
+  for (const char* beginning : {"HTTP/1.1 2", "HTTP/1.1 201 Created\r\n",
+                                "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n"}) {
+    heard.change([](int& count) { count = 0; });
+    RawPeer peer({[&](Session& session) {
+                    hear(session);
+                    session.say(created());
+                    hear(session);
+                    session.say(beginning);
+                  },
+                  refuse()},
+                 certificate());
+    kube::KubeApi api(endpoint(peer), bench.options, bench.context());
+    ASSERT_TRUE(api.bind(binding()));
+    const auto bound = api.bind(binding());
+    ASSERT_FALSE(bound) << beginning;
+    EXPECT_EQ(bound.error().code, base::ErrorCode::kUnknown) << bound.error().message;
+    EXPECT_THAT(bound.error().message, ::testing::HasSubstr("the connection was lost"))
+        << beginning;
+    EXPECT_EQ(heard.get(), 2);
+  }
 }
 
 TEST_P(KubeResendTest, AConnectionThatEndedBeforeThePostIsReplaced) {

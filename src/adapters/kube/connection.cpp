@@ -402,7 +402,8 @@ ApiExchange ApiConnection::Curl::run(const ApiRequest& request, const std::strin
   note_queued_bytes();
   outcome.sent = was_sent();
   exchange_ = nullptr;
-  outcome.complete = curl_code == CURLE_OK;
+  // libcurl also succeeds if the server closes the connection within the head of its reply.
+  outcome.complete = curl_code == CURLE_OK && exchange.reply_head_complete;
   curl_off_t retry_after_s = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &retry_after_s);
   outcome.retry_after = std::chrono::seconds(std::max<curl_off_t>(retry_after_s, 0));
@@ -457,6 +458,7 @@ std::string ApiConnection::Curl::describe_failure(CURLcode curl_code) const {
       return "the TLS handshake with " + server_and_proxy + " failed" + detail_suffix;
     case CURLE_SEND_ERROR:
       return "the connection was lost while sending";
+    case CURLE_OK:
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:

@@ -28,6 +28,9 @@ base::Result<std::string> resolve_token(const CredentialText& credential,
   const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
   while (!token->empty() && is_space(token->back())) token->pop_back();
   token->erase(token->begin(), std::ranges::find_if_not(*token, is_space));
+  if (token->empty() && credential.given())
+    return base::fail(base::ErrorCode::kInvalid,
+                      (credential.path.empty() ? "the token" : credential.path) + " is empty");
   if (!std::ranges::all_of(*token, [](char c) { return c > ' ' && c < '\x7f'; })) {
     return base::fail(base::ErrorCode::kInvalid,
                       (credential.path.empty() ? "the token" : credential.path) +

@@ -65,8 +65,9 @@ TEST(KubeListSplitterTest, EmptyListsAreLists) {
   for (const char* items : {"[]", "null", "[ ]"}) {
     Split split;
     codec::ListSplitter splitter(1000, collect(split));
-    EXPECT_TRUE(splitter.feed(std::string(R"({"metadata":{"resourceVersion":"7"},"items":)") +
-                              items + "}"));
+    EXPECT_TRUE(
+        splitter.feed(std::string(R"({"metadata":{"resourceVersion":"7","continue":""},"items":)") +
+                      items + "}"));
     EXPECT_TRUE(splitter.finish()) << items;
     EXPECT_TRUE(split.objects.empty());
   }
@@ -99,6 +100,7 @@ TEST(KubeListSplitterTest, WhatIsNoWholeListIsRefused) {
       {R"({"items":[]})", "no metadata.resourceVersion"},
       {R"({"metadata":{"resourceVersion":""},"items":[]})", "no metadata.resourceVersion"},
       {R"({"metadata":{"resourceVersion":7},"items":[]})", "no metadata.resourceVersion"},
+      {R"({"metadata":{"resourceVersion":"7","continue":"abc"},"items":[]})", "only one page"},
       {R"({"metadata":{"resourceVersion":"7"},"items":[1]})", "an item is not an object"},
       {R"({"metadata":{"resourceVersion":"7"},"items":["a"]})", "an item is not an object"},
       {R"({"metadata":{"resourceVersion":"7"},"items":[[]]})", "an item is not an object"},
