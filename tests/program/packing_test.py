@@ -13,7 +13,7 @@ NOT_PACKING = "version: 1\ndefault: tight\nprofiles: {tight: {terms: [{term: spr
 
 class PackingTest(unittest.TestCase):
     def test_the_papers_policies_reproduce_what_is_published_and_tight_reaches_its_bounds(self):
-        done = run(BENCH, timeout=600)
+        done = run(BENCH)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"\nPASS\n$")
         rows = re.findall(r"^\| ([^|]+) \|(?: [\d.]+ % \|){4} [\d.]+ µs \|$", done.stdout, re.M)

@@ -14,7 +14,7 @@ BUILD = Path(os.environ.get("SNUG_PROGRAMS", ROOT / "build/dev")).resolve()
 EXTENDER = BUILD / "snug-extender"
 SNUGCTL = BUILD / "snugctl"
 CLUSTER = ROOT / "deploy/demo/cluster.yaml"
-SECONDS = 120
+SECONDS = 300
 FIRST_LINE = re.compile(r"listening extender=(\S+) admin=(\S+)\n")
 
 
