@@ -25,10 +25,11 @@ namespace {
 
 #ifdef SNUG_SANITIZED
 constexpr int kArrivals = 500;
+constexpr std::size_t kChurningNodes = 15;
 #else
 constexpr int kArrivals = 2'000;
-#endif
 constexpr std::size_t kChurningNodes = 60;
+#endif
 constexpr double kChurningLoad = 1.15;  // asked for, of the GPUs there are
 
 std::string text_of(const std::string& path) {
