@@ -238,7 +238,8 @@ base::Result<std::string> ListSplitter::finish() {
   const auto metadata = nlohmann::json::parse(metadata_, nullptr, false);
   if (metadata.is_object()) {
     const auto next_page = metadata.find("continue");
-    if (next_page != metadata.end() && *next_page != "") {
+    if (next_page != metadata.end() && next_page->is_string() &&
+        !next_page->get_ref<const std::string&>().empty()) {
       return base::fail(base::ErrorCode::kInvalid,
                         "the list cannot be read: it is only one page of the list, which was not "
                         "requested in pages");
