@@ -18,8 +18,8 @@ namespace snug::sim_test {
 namespace {
 
 #ifdef SNUG_SANITIZED
-constexpr std::uint64_t kSeedsPerShard = 1;  // one thread: the sanitizers need few
-constexpr std::uint64_t kPairsPerShard = 1;
+constexpr std::uint64_t kSeedsPerShard = 4;  // one thread: the sanitizers need few
+constexpr std::uint64_t kPairsPerShard = 4;
 #else
 constexpr std::uint64_t kSeedsPerShard = 50;
 constexpr std::uint64_t kPairsPerShard = 150;
