@@ -33,6 +33,8 @@ int run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return report_error(kExitUsage, snug::config::flag_error_message(app, error) + "; see --help");
   }
+  if (const std::string message = snug::config::missing_value_message(app); !message.empty())
+    return report_error(kExitUsage, message + "; see --help");
   return chosen_action();
 }
 

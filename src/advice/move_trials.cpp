@@ -55,17 +55,13 @@ model::HoldingPtr adopting_modes_of(const model::Holding& request,
   if (request.reservation.node != moved_pod.reservation.node) return nullptr;
   std::shared_ptr<model::Holding> adapted;
   for (std::size_t c = 0; c < request.reservation.containers.size(); ++c) {
-    const auto* own = std::get_if<std::vector<model::ReservedDevice>>(
-        &request.reservation.containers[c].assigned);
+    const std::span<const model::ReservedDevice> own = request.reservation.containers[c].devices();
     const std::optional<model::ContainerRequest>& container_request = request.container_requests[c];
-    if (own == nullptr || !container_request ||
-        container_request->isolation != model::Isolation::kAny)
-      continue;
+    if (!container_request || container_request->isolation != model::Isolation::kAny) continue;
     for (const model::ReservedContainer& container : moved_pod.reservation.containers) {
-      for (const model::ReservedDevice& moved_device :
-           std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
-        for (std::size_t d = 0; d < own->size(); ++d) {
-          const model::ReservedDevice& device = (*own)[d];
+      for (const model::ReservedDevice& moved_device : container.devices()) {
+        for (std::size_t d = 0; d < own.size(); ++d) {
+          const model::ReservedDevice& device = own[d];
           const bool differs =
               device.index == moved_device.index && device.uuid == moved_device.uuid &&
               model::is_sharing_mode(device.mode) && model::is_sharing_mode(moved_device.mode) &&

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -22,6 +21,7 @@
 #include "snug/adapters/memory/memory_api.hpp"
 #include "snug/adapters/obs/log.hpp"
 #include "snug/adapters/obs/metrics.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/manifests.hpp"
 #include "snug/config/files.hpp"
 #include "snug/service/leader_elector.hpp"
@@ -52,10 +52,7 @@ std::string identity(std::uint64_t seed) {
   std::array<char, 256> host_name{};
   if (::gethostname(host_name.data(), host_name.size() - 1) != 0) host_name[0] = '\0';
   const std::string pod_uid = environment_variable("POD_UID");
-  std::array<char, 17> random_suffix{};
-  std::snprintf(random_suffix.data(), random_suffix.size(), "%016llx",
-                static_cast<unsigned long long>(seed));
-  return std::string(host_name.data()) + "_" + (pod_uid.empty() ? random_suffix.data() : pod_uid);
+  return std::string(host_name.data()) + "_" + (pod_uid.empty() ? base::hex_number(seed) : pod_uid);
 }
 
 }  // namespace

@@ -92,6 +92,16 @@ std::string clip_text(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
+std::string hex_number(std::uint64_t number) {
+  std::string digits(16, '0');
+  for (auto digit = digits.rbegin(); number != 0; number >>= 4U, ++digit) {
+    *digit = "0123456789abcdef"[number & 15U];
+  }
+  return digits;
+}
+
+std::string hex_byte(char c) { return hex_number(static_cast<unsigned char>(c)).substr(14); }
+
 std::optional<std::string> decode_base64(std::string_view text) {
   std::string out;
   std::array<int, 4> digit_group{};

@@ -11,7 +11,6 @@ namespace snug::codec {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-using Devices = std::vector<model::ReservedDevice>;
 
 std::string reply_text(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
@@ -73,7 +72,7 @@ HoldersByGpu collect_holders(const model::NodeState& node) {
         unit_holder["count"] = kubelet_units->count;
         continue;
       }
-      for (const model::ReservedDevice& device : std::get<Devices>(container.assigned)) {
+      for (const model::ReservedDevice& device : container.devices()) {
         const std::optional<std::size_t> gpu_position = node.find_gpu(device);
         if (!gpu_position) continue;
         if (device.slice) {

@@ -7,6 +7,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "snug/base/text.hpp"
+#include "snug/codec/object_names.hpp"
 #include "snug/codec/proto_wire.hpp"
 
 namespace snug::codec {
@@ -16,7 +17,6 @@ namespace {
 constexpr std::size_t kMaxNote = 1024;
 constexpr std::size_t kMaxEventReason = 128;
 constexpr std::size_t kMaxInstance = 128;
-constexpr std::size_t kMaxEventName = 253;
 constexpr std::size_t kEventSuffix = 17;  // a dot and 16 hexadecimal digits
 
 std::string request_body(const nlohmann::json& body) {
@@ -49,12 +49,9 @@ std::string binding_target(const model::Binding& binding) {
 }
 
 std::string event_name(const std::string& pod, std::uint64_t event_number) {
-  std::array<char, kEventSuffix + 1> suffix{};
-  std::snprintf(suffix.data(), suffix.size(), ".%016llx",
-                static_cast<unsigned long long>(event_number));
-  std::string clipped_pod = pod.substr(0, kMaxEventName - kEventSuffix);
+  std::string clipped_pod = pod.substr(0, kMaxObjectName - kEventSuffix);
   while (clipped_pod.ends_with('-') || clipped_pod.ends_with('.')) clipped_pod.pop_back();
-  return clipped_pod + suffix.data();
+  return clipped_pod + "." + base::hex_number(event_number);
 }
 
 }  // namespace

@@ -8,13 +8,12 @@
 #include "codec/kube_json.hpp"
 #include "snug/base/name_hash.hpp"
 #include "snug/codec/extender_codec.hpp"
+#include "snug/codec/object_names.hpp"
 
 namespace snug::codec {
 namespace {
 
 using simdjson::dom::element;
-
-constexpr std::size_t kLongestName = 253;  // the longest name in Kubernetes; uids are shorter
 
 /// Detects duplicates among the names of a call. It is a hash table with open addressing, and is
 /// reused between calls.
@@ -315,7 +314,7 @@ base::Result<BindCall> ExtenderReader::read_bind(std::string& body) {
     if (bind_names[i]->empty()) {
       body_walk.fail_at(FieldPath{nullptr, bind_fields[i].key},
                         "must be a string that is not empty");
-    } else if (bind_names[i]->size() > kLongestName) {
+    } else if (bind_names[i]->size() > kMaxObjectName) {  // a uid is shorter than a name
       body_walk.fail_at(FieldPath{nullptr, bind_fields[i].key}, "must have at most 253 characters");
     }
   }

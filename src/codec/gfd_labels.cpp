@@ -36,7 +36,7 @@ base::Result<MigStrategy> read_strategy(const model::NodeFacts& node) {
   if (const auto strategy = kStrategyNames.find(strategy_label)) return *strategy;
   return base::fail(base::ErrorCode::kInvalid, "the label nvidia.com/mig.strategy is " +
                                                    base::in_quotes(strategy_label) +
-                                                   "; allowed are none, single and mixed");
+                                                   "; expected none, single or mixed");
 }
 
 base::Result<MigProduct> read_product(const model::NodeFacts& node, MigStrategy strategy) {

@@ -20,7 +20,7 @@ void read_pool(const model::NodeFacts& node, model::NodeInventory& inventory) {
   }
   close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory,
                         "the label snug.dev/pool is " + base::in_quotes(pool_label->second) +
-                            "; allowed are shares, whole and auto");
+                            "; expected shares, whole or auto");
 }
 
 }  // namespace

@@ -38,8 +38,6 @@ bool is_plain(std::string_view text) {
 }
 
 void append_escaped(std::string& out, char c) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
   switch (c) {
     case '"':
       out += "\\\"";
@@ -63,9 +61,7 @@ void append_escaped(std::string& out, char c) {
       out += "\\t";
       return;
     default:
-      out += "\\u00";
-      out += kHex[byte >> 4U];
-      out += kHex[byte & 0xFU];
+      out.append("\\u00").append(base::hex_byte(c));
   }
 }
 

@@ -39,8 +39,7 @@ class ManifestReader {
     if (item_kind.empty() && *kind != "List") {
       return with_source(
           {base::ErrorCode::kInvalid, "the manifest is of kind " + base::in_quotes(*kind) +
-                                          "; allowed are List, NodeList, PodList, Node and "
-                                          "Pod"});
+                                          "; expected List, NodeList, PodList, Node or Pod"});
     }
     if (auto checked = check_frame(*manifest, where); !checked) return with_source(checked.error());
     for (std::size_t i = 0; i < split.items.size(); ++i) {

@@ -1,7 +1,6 @@
 #include "snug/codec/object_names.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -11,7 +10,6 @@
 namespace snug::codec {
 namespace {
 
-constexpr std::size_t kMaxName = 253;     // bytes of the longest name that Kubernetes allows
 constexpr std::size_t kShownBytes = 128;  // how many bytes of an unnamed object a message shows
 
 /// Returns the name and namespace that come before the first syntax error in `text`. The end of a
@@ -39,17 +37,13 @@ ObjectNames names_in_json(std::string_view text) {
 
 /// Returns `bytes` as text for the log: bytes other than printable ASCII become `\xNN`.
 std::string show_bytes(std::string_view bytes) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   std::string shown;
   for (const char c : bytes) {
     if (c >= ' ' && c <= '~') {
       shown += c;
       continue;
     }
-    const auto byte = static_cast<std::uint8_t>(c);
-    shown += "\\x";
-    shown += kHex[byte >> 4U];
-    shown += kHex[byte & 15U];
+    shown.append("\\x").append(base::hex_byte(c));
   }
   return shown;
 }
@@ -59,7 +53,7 @@ bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <=
 }  // namespace
 
 bool is_object_name(std::string_view text) {
-  if (text.empty() || text.size() > kMaxName) return false;
+  if (text.empty() || text.size() > kMaxObjectName) return false;
   if (!is_lower_alnum(text.front()) || !is_lower_alnum(text.back())) return false;
   return std::ranges::all_of(text,
                              [](char c) { return is_lower_alnum(c) || c == '-' || c == '.'; });
@@ -69,7 +63,8 @@ base::Result<void> check_object_name(std::string_view object_kind, std::string_v
   if (is_object_name(name)) return {};
   return base::fail(base::ErrorCode::kInvalid,
                     "the " + std::string(object_kind) + " `" + base::clip_text(name, 63) +
-                        "` is not a Kubernetes name (1 to 253 of a-z, 0-9, `-` and `.`)");
+                        "` is not a Kubernetes name (1 to " + std::to_string(kMaxObjectName) +
+                        " of a-z, 0-9, `-` and `.`)");
 }
 
 std::string name_unreadable(std::string_view beginning, WireFormat format) {

@@ -136,9 +136,8 @@ bool is_whole(const std::optional<model::ContainerRequest>& container_request) {
 bool is_held_whole(const model::ReservedDevice& device, const model::Reservation& reservation,
                    const ContainerRequests& container_requests) {
   for (std::size_t i = 0; i < container_requests.size(); ++i) {
-    const auto* devices = std::get_if<Devices>(&reservation.containers[i].assigned);
-    if (devices == nullptr || !is_whole(container_requests[i])) continue;
-    for (const model::ReservedDevice& held_device : *devices) {
+    if (!is_whole(container_requests[i])) continue;
+    for (const model::ReservedDevice& held_device : reservation.containers[i].devices()) {
       const bool is_same_gpu = held_device.index == device.index && held_device.uuid == device.uuid;
       if (is_same_gpu && held_device.mode == model::GpuMode::kWhole) return true;
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "codec/json_writer.hpp"
@@ -122,8 +123,8 @@ void append_reservation(std::string& out, const model::Reservation& reservation)
 void append_devices(std::string& out, const model::Reservation& reservation) {
   Devices all;
   for (const model::ReservedContainer& container : reservation.containers) {
-    const auto* devices = std::get_if<Devices>(&container.assigned);
-    if (devices != nullptr) all.insert(all.end(), devices->begin(), devices->end());
+    const std::span<const model::ReservedDevice> devices = container.devices();
+    all.insert(all.end(), devices.begin(), devices.end());
   }
   append_list(out, all, append_device);
 }
@@ -141,9 +142,9 @@ model::StringMap write_reservation(const model::Reservation& reservation,
   model::StringMap annotations = blank_annotations(pod);
   append_reservation(annotations[std::string(kReservationKey)], reservation);
   for (const model::ReservedContainer& container : reservation.containers) {
-    const auto* devices = std::get_if<Devices>(&container.assigned);
-    if (devices == nullptr || devices->empty()) continue;
-    const FlatAnnotations flat = flat_annotations(*devices);
+    const std::span<const model::ReservedDevice> devices = container.devices();
+    if (devices.empty()) continue;
+    const FlatAnnotations flat = flat_annotations({devices.begin(), devices.end()});
     put_annotations(annotations, "." + container.name, flat);
     if (container.name == main_container) put_annotations(annotations, "", flat);
   }

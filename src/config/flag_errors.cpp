@@ -19,14 +19,14 @@ const CLI::App& blamed_command(const CLI::App& app) {
   return *command;
 }
 
-/// Returns the end of an error message, a list of the subcommands of `app` like `allowed are check,
-/// show`. Empty if `app` has no subcommands.
-std::string allowed_commands_text(const CLI::App& app) {
+/// Returns the end of an error message, a list of the subcommands of `app` like `expected one of
+/// check, show`. Empty if `app` has no subcommands.
+std::string expected_commands_text(const CLI::App& app) {
   std::string names;
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   for (const CLI::App* subcommand : commands)
     names += (names.empty() ? "" : ", ") + subcommand->get_name();
-  return names.empty() ? "" : (commands.size() == 1 ? "allowed is " : "allowed are ") + names;
+  return names.empty() ? "" : (commands.size() == 1 ? "expected " : "expected one of ") + names;
 }
 
 /// Returns an error message about an unknown flag. If the only mistake is that the flag is in
@@ -43,7 +43,7 @@ std::string extra_words_message(const CLI::App& command) {
   if (words.empty()) return "";
   const std::string& word = words.front();
   if (word.size() > 1 && word.starts_with('-')) return about_unknown_flag(command, word);
-  const std::string commands = allowed_commands_text(command);
+  const std::string commands = expected_commands_text(command);
   if (commands.empty()) return base::in_quotes(word) + " is an unexpected argument";
   return "unknown command " + base::in_quotes(word) + "; " + commands;
 }
@@ -53,7 +53,7 @@ std::string missing_words_message(const CLI::App& command) {
     if (option->get_required() && option->count() == 0) return option->get_name() + " is required";
   }
   if (!command.remaining().empty()) return extra_words_message(command);
-  const std::string commands = allowed_commands_text(command);
+  const std::string commands = expected_commands_text(command);
   return commands.empty() ? "" : "a command is required; " + commands;
 }
 
@@ -102,10 +102,23 @@ std::string kebab_case(std::string_view camel_case) {
   return kebab;
 }
 
+std::string missing_value_message(const CLI::App& app) {
+  const CLI::App& command = blamed_command(app);
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.size() > 1 && value.starts_with('-') &&
+          command.get_option_no_throw(value.substr(0, value.find('='))) != nullptr)
+        return option->get_name() + " needs a value: " + option->get_type_name();
+    }
+  }
+  return "";
+}
+
 std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = blamed_command(app);
   const std::string cli11_message = error.what();
-  std::string sentence;
+  std::string sentence = missing_value_message(app);
+  if (!sentence.empty()) return sentence;
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ExtrasError:
       sentence = extra_words_message(command);

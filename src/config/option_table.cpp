@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "snug/codec/object_names.hpp"
 #include "snug/leader/election.hpp"
 
 namespace snug::config {
@@ -114,19 +115,12 @@ std::string set_leader_elect(Options& options, std::string_view value) {
   return "";
 }
 
-/// Returns whether the text has the form of a Kubernetes name, so that it is safe in a URL path.
-bool is_plain_name(std::string_view text) {
-  return !text.empty() && text.size() <= 253 &&
-         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == text.npos &&
-         text.front() != '-' && text.front() != '.' && text.back() != '-' && text.back() != '.';
-}
-
 template <leader::LeaseName Options::* member>
 std::string set_object(Options& options, std::string_view value) {
   const auto slash = value.find('/');
   const std::string_view name_space = value.substr(0, slash);
   const std::string_view name = slash == value.npos ? "" : value.substr(slash + 1);
-  if (!is_plain_name(name_space) || !is_plain_name(name)) {
+  if (!codec::is_object_name(name_space) || !codec::is_object_name(name)) {
     return "must be NAMESPACE/NAME of a Lease, like kube-system/kube-scheduler";
   }
   options.*member = {std::string(name_space), std::string(name)};

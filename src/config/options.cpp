@@ -27,6 +27,10 @@ std::string description() {
 
 std::string flag_of(const OptionRow& row) { return "--" + kebab_case(row.key); }
 
+std::unexpected<base::Error> bad_flag(const std::string& flag, const std::string& complaint) {
+  return base::fail(base::ErrorCode::kInvalid, flag + " " + complaint);
+}
+
 base::Result<CommandLine> parse(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App app(description(), "snug-extender");
@@ -36,7 +40,7 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
   for (const OptionRow& row : option_rows()) {
     CLI::Option* option = app.add_option(flag_of(row), flag_values[row.key], std::string(row.help));
     option->type_name(std::string(row.placeholder));
-    if (row.list_member == nullptr) option->expected(1);
+    if (row.list_member == nullptr) option->expected(1)->allow_extra_args(false);
   }
   app.get_option("--leader-elect")->expected(0, 1)->default_str("true");
   app.add_option("--limits", line.limits,
@@ -56,6 +60,11 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return base::fail(base::ErrorCode::kInvalid, flag_error_message(app, error) + "; see --help");
   }
+  if (!line.print_and_exit.empty()) return line;
+  if (const std::string message = missing_value_message(app); !message.empty())
+    return base::fail(base::ErrorCode::kInvalid, message + "; see --help");
+  if (app.count("--config") > 0 && line.config.empty())
+    return bad_flag("--config", "must not be empty");
   for (const OptionRow& row : option_rows()) {
     if (app.count(flag_of(row)) == 0) continue;
     Values& values = flag_values[row.key];
@@ -63,10 +72,6 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
     line.values.emplace(row.key, std::move(values));
   }
   return line;
-}
-
-std::unexpected<base::Error> bad_flag(const std::string& flag, const std::string& complaint) {
-  return base::fail(base::ErrorCode::kInvalid, flag + " " + complaint);
 }
 
 base::Result<void> apply_limits(const CommandLine& line, Options& options) {

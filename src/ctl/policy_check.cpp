@@ -56,7 +56,8 @@ void add_policy_check(CLI::App& app, Action& chosen_action) {
   check
       ->add_option("--config", flags->config,
                    "take the limits from this configuration file of snug-extender")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check([](const std::string& file) { return file.empty() ? "must not be empty" : ""; });
   check->add_option("file", flags->file, "the policy file (YAML)")->type_name("FILE")->required();
   check->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }

@@ -101,8 +101,7 @@ class NodeStateBuilder {
         kubelet_ = true;
         continue;
       }
-      for (const model::ReservedDevice& device :
-           std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
+      for (const model::ReservedDevice& device : container.devices()) {
         const GpuCost taken =
             take_device(device, {.request = container_request, .type = holding.container_type(c)},
                         holding.suspect);

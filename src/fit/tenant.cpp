@@ -24,9 +24,7 @@ std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tena
   for (const model::HoldingPtr& holding : node.holdings) {
     if (holding->is_cpu_only() || !tenant.is_isolated_from(holding->name_space)) continue;
     for (const model::ReservedContainer& container : holding->reservation.containers) {
-      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
-      if (devices == nullptr) continue;
-      for (const model::ReservedDevice& device : *devices) {
+      for (const model::ReservedDevice& device : container.devices()) {
         if (const auto gpu = node.find_gpu(device)) {
           isolated.resize(node.gpus.size());
           isolated[*gpu] = true;
@@ -56,8 +54,7 @@ base::MilliGpu held_compute(const model::Holding& holding, const model::NodeInve
       }
       continue;
     }
-    for (const auto& device :
-         std::get<std::vector<model::ReservedDevice>>(containers[c].assigned)) {
+    for (const model::ReservedDevice& device : containers[c].devices()) {
       const base::MilliGpu compute =
           device.mode == model::GpuMode::kWhole ? base::kWholeGpu : device.compute;
       by_gpu[{device.index, device.uuid}].add(container_type, c,

@@ -10,9 +10,7 @@ bool may_free_capacity(const model::Holding& intent, const model::Holding& holdi
                        const model::NodeState& before) {
   if (intent.reservation != holding.reservation) return true;
   for (const model::ReservedContainer& container : holding.reservation.containers) {
-    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
-    if (devices == nullptr) continue;
-    for (const model::ReservedDevice& device : *devices) {
+    for (const model::ReservedDevice& device : container.devices()) {
       const auto gpu = before.find_gpu(device);
       const bool shares_gpu = model::is_sharing_mode(device.mode);
       if (!gpu || !shares_gpu || !before.gpus[*gpu].empty()) continue;

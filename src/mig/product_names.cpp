@@ -114,9 +114,9 @@ bool is_name_of(const Product& product, const Words& name_words) {
          knows_all(product, name_words);
 }
 
-/// Whether `name_words` is an incomplete name of the product: it has the first one or more required
-/// words, but none of the rest. `rtx pro` is an incomplete name of RTX PRO 6000. `rtx 6000` is not,
-/// because it has `6000` without `pro`.
+/// Whether `name_words` is an incomplete name of the product: it has the first or the first few of
+/// the required words, and none of the others. `rtx pro` is an incomplete name of RTX PRO 6000.
+/// `rtx 6000` is not, because it has `6000` without `pro`.
 bool starts_name_of(const Product& product, const Words& name_words) {
   const auto is_in_name = [&](std::string_view word) { return has_word(name_words, word); };
   const auto missing = std::ranges::find_if_not(product.required, is_in_name);

@@ -10,9 +10,7 @@ namespace snug::plan {
 
 void mark_gpus(const model::NodeState& node, const model::Holding& holding, GpuMarks& marks) {
   for (const model::ReservedContainer& container : holding.reservation.containers) {
-    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
-    if (devices == nullptr) continue;
-    for (const model::ReservedDevice& device : *devices) {
+    for (const model::ReservedDevice& device : container.devices()) {
       const std::optional<std::size_t> gpu = node.find_gpu(device);
       if (!gpu) continue;
       marks.resize(node.gpus.size());

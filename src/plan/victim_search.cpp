@@ -159,9 +159,7 @@ class VictimSearch {
   [[nodiscard]] Pods gpus_of(std::size_t pod) const {
     Pods gpus;
     for (const model::ReservedContainer& container : holding_of(pod).reservation.containers) {
-      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
-      if (devices == nullptr) continue;
-      for (const model::ReservedDevice& device : *devices) {
+      for (const model::ReservedDevice& device : container.devices()) {
         const std::optional<std::size_t> gpu = preemption_.node.find_gpu(device);
         if (gpu && std::ranges::find(gpus, *gpu) == gpus.end()) gpus.push_back(*gpu);
       }

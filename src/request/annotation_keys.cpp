@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -121,15 +122,13 @@ ReadText read_models(std::string_view annotation_value,
   constexpr std::string_view kAllowed =
       "a list of model names, separated by commas, in which * and ? are wildcards and a leading ! "
       "excludes, of at most 253 printable characters without ; and =";
-  if (annotation_value.size() > kMaxModelFilterBytes ||
+  if (annotation_value.empty() || annotation_value.size() > kMaxModelFilterBytes ||
       !std::ranges::all_of(annotation_value, is_glob_character)) {
     return std::unexpected(kAllowed);
   }
   std::string text;
-  for (std::size_t begin = 0; begin <= annotation_value.size();) {
-    const std::size_t end = std::min(annotation_value.find(',', begin), annotation_value.size());
-    std::string_view glob = without_blanks(annotation_value.substr(begin, end - begin));
-    begin = end + 1;
+  for (const auto model_part : std::views::split(annotation_value, ',')) {
+    std::string_view glob = without_blanks({model_part.begin(), model_part.end()});
     const bool excluded = glob.starts_with('!');
     if (excluded) glob = without_blanks(glob.substr(1));
     // No model name begins with `!`, so a second `!` is a mistake.
@@ -222,16 +221,16 @@ std::expected<const KeyRow*, model::Refusal> find_device_key(
     } else {
       return malformed(shown(find_annotation(annotations, *device_key)->key) + " and " +
                        shown(annotation->key) +
-                       " both request GPUs for the same container; allowed is one of the two");
+                       " both request GPUs for the same container; expected one of the two");
     }
   }
   if (device_key != nullptr) return device_key;
   if (other_annotation == nullptr) {
-    return malformed("the container has no annotation; allowed is " + asking_keys());
+    return malformed("the container has no annotation; expected " + asking_keys());
   }
   return malformed(shown(other_annotation->key) + " is \"" + shown(other_annotation->value) +
                    "\" without " + asking_keys() +
-                   " for the same container; allowed is one of them beside it");
+                   " for the same container; expected one of them too");
 }
 
 std::optional<model::Refusal> read_row(const KeyRow& key_row, const Annotation& annotation,
@@ -243,7 +242,7 @@ std::optional<model::Refusal> read_row(const KeyRow& key_row, const Annotation& 
   if (!allowed.empty()) {
     return malformed(shown(annotation.key) + " is \"" + shown(annotation.value) + "\" beside " +
                      (is_whole(container_request) ? "a whole number of GPUs" : "gpu-mig-profile") +
-                     "; allowed is " + std::string(allowed))
+                     "; expected " + std::string(allowed))
         .error();
   }
   if (!container_request.text.empty()) container_request.text += ';';

@@ -29,7 +29,7 @@ std::optional<std::size_t> find_container(const Containers& containers, std::str
 std::optional<model::Refusal> put(std::optional<Annotation>& place, const Annotation& annotation) {
   if (place) {
     return malformed(shown(place->key) + " and " + shown(annotation.key) +
-                     " are two names of one setting; allowed is one of the two")
+                     " are two names of one setting; expected one of the two")
         .error();
   }
   place = annotation;
@@ -52,7 +52,7 @@ std::optional<model::Refusal> sort_one(const Containers& containers, const Found
                                        const Annotation& annotation,
                                        SortedAnnotations& sorted_annotations) {
   if (found_key.container && found_key.scope != KeyScope::kContainer) {
-    return malformed(shown(annotation.key) + " names a container; allowed is " +
+    return malformed(shown(annotation.key) + " names a container; expected " +
                      shown(annotation.key.substr(0, annotation.key.find('.'))) +
                      ", which is for the whole pod")
         .error();
@@ -67,7 +67,7 @@ std::optional<model::Refusal> sort_one(const Containers& containers, const Found
   if (!container_index) {
     return malformed(shown(annotation.key) + " is for the container \"" +
                      shown(*found_key.container) +
-                     "\"; allowed is the name of one of the pod's containers")
+                     "\"; expected the name of one of the pod's containers")
         .error();
   }
   sorted_annotations.suffixed.resize(containers.size());
@@ -100,7 +100,7 @@ std::optional<model::Refusal> check_names(const Containers& containers) {
   for (const model::ContainerFacts& container : containers) {
     if (container.name.size() <= kMaxContainerName) continue;
     return malformed("the container name " + shown(container.name) +
-                     " is too long for a pod with GPU annotations; allowed are 47 characters")
+                     " is too long for a pod with GPU annotations; expected at most 47 characters")
         .error();
   }
   return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<model::Refusal> check_numbers(
     const std::vector<model::ContainerRequest>& containers) {
   if (containers.size() > base::kMaxGpuContainers) {
     return malformed(std::to_string(containers.size()) +
-                     " containers of the pod ask for GPUs by annotation; allowed are " +
+                     " containers of the pod ask for GPUs by annotation; expected at most " +
                      std::to_string(base::kMaxGpuContainers))
         .error();
   }
@@ -118,7 +118,8 @@ std::optional<model::Refusal> check_numbers(
   for (const model::ContainerRequest& container : containers) devices += container.count;
   if (containers.size() > 1 && devices > base::kMaxMultiContainerDevices) {
     return malformed("several containers of the pod ask for " + std::to_string(devices) +
-                     " GPUs in all; allowed are " + std::to_string(base::kMaxMultiContainerDevices))
+                     " GPUs in all; expected at most " +
+                     std::to_string(base::kMaxMultiContainerDevices))
         .error();
   }
   return std::nullopt;
@@ -179,7 +180,7 @@ std::optional<model::Refusal> check_init_containers(
                      std::string(in_words(init_kind)) + " (" + shown(init.text) +
                      ") and the container \"" + shown(mismatch->container) + "\" for " +
                      std::string(init_kind == later_kind ? "another" : in_words(later_kind)) +
-                     " (" + shown(mismatch->text) + "); allowed is " +
+                     " (" + shown(mismatch->text) + "); expected " +
                      std::string(instead(init_kind, later_kind)))
         .error();
   }
@@ -217,7 +218,7 @@ std::expected<model::GpuRequest, model::Refusal> parse_annotations(const model::
   const std::optional<Annotation>& main_container = annotations.main_container;
   if (main_container && container_annotations[*target_container].empty()) {
     return malformed(shown(main_container->key) + " is \"" + shown(main_container->value) +
-                     "\", and no annotation requests a GPU for that container; allowed is " +
+                     "\", and no annotation requests a GPU for that container; expected " +
                      asking_keys() + " for it");
   }
   model::GpuRequest request;

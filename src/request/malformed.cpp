@@ -19,7 +19,7 @@ std::unexpected<model::Refusal> malformed(std::string sentence) {
 
 std::unexpected<model::Refusal> bad_value(std::string_view key, std::string_view value,
                                           std::string_view allowed) {
-  return malformed(shown(key) + " is \"" + shown(value) + "\"; allowed is " + std::string(allowed));
+  return malformed(shown(key) + " is \"" + shown(value) + "\"; expected " + std::string(allowed));
 }
 
 }  // namespace snug::request

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxShownValue = 63;
 
 [[nodiscard]] std::unexpected<model::Refusal> malformed(std::string sentence);
 
-/// Makes a refusal with a sentence like `gpu-fraction is "x"; allowed is …`.
+/// Makes a refusal with a sentence like `gpu-fraction is "x"; expected …`.
 [[nodiscard]] std::unexpected<model::Refusal> bad_value(std::string_view key,
                                                         std::string_view value,
                                                         std::string_view allowed);

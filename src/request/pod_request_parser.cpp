@@ -44,8 +44,8 @@ std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
     return request;
   }
   return malformed(
-      "the annotations of the pod are too large to add its reservation to them; allowed are "
-      "262144 bytes in all, of which Snug needs 2048, 512 for each GPU, and 1024 for each "
+      "the annotations of the pod are too large to add its reservation to them; expected "
+      "at most 262144 bytes in all, of which Snug needs 2048, 512 for each GPU, and 1024 for each "
       "container after the first");
 }
 
@@ -55,7 +55,7 @@ std::expected<model::GpuRequest, model::Refusal> with_policy(
   if (!policy) return request;
   if (request.empty()) {
     return malformed(shown(policy->key) + " is \"" + shown(policy->value) +
-                     "\" on a pod that asks for no GPU; allowed is gpu-policy with gpu-fraction, " +
+                     "\" on a pod that asks for no GPU; expected gpu-policy with gpu-fraction, " +
                      "gpu-memory, gpu-mig-profile or nvidia.com/* limits");
   }
   request.policy = policy->value;
@@ -128,7 +128,7 @@ std::expected<model::GpuRequest, model::Refusal> parse_resources(const model::Po
     return malformed(
         std::to_string(request.containers.size()) +
         " containers of the pod, each counted once for each resource, ask for nvidia.com/* units; "
-        "allowed are " +
+        "expected at most " +
         std::to_string(kMaxKubeletRequests));
   }
   if (!request.empty()) request.main_container = request.containers.front().container;
@@ -155,7 +155,7 @@ std::expected<model::GpuRequest, model::Refusal> parse_request(const model::PodF
     return malformed(
         "the pod asks for GPUs by annotation and by " +
         shown(std::get<model::KubeletRequest>(request->containers.front().device).resource) +
-        "; allowed is one of the two");
+        "; expected one of the two");
   }
   if (!request) return request;
   return with_room_for_reservation(pod, *std::move(request));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,10 +26,8 @@ std::optional<model::ContainerRequest> parse_units_text(std::string_view request
 /// Splits a text like `gpu-memory=4G;gpu-count=2` into annotations. Nullopt if it is malformed.
 std::optional<ContainerAnnotations> split(std::string_view request_text) {
   ContainerAnnotations annotations;
-  for (std::size_t begin = 0; begin <= request_text.size();) {
-    const std::size_t end = std::min(request_text.find(';', begin), request_text.size());
-    const std::string_view annotation_text = request_text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const auto annotation_part : std::views::split(request_text, ';')) {
+    const std::string_view annotation_text{annotation_part.begin(), annotation_part.end()};
     const std::size_t equals = annotation_text.find('=');
     if (equals == std::string_view::npos) return std::nullopt;
     const Annotation annotation{.key = annotation_text.substr(0, equals),

@@ -35,8 +35,8 @@ std::int64_t slice_price(const TermInput& input, const model::DeviceAllocation& 
 }
 
 /// The value that the card at `position` loses through the placement's slices, minus the prices of
-/// these slices, in millionths of a card. A static slice exists whether it is used or not, so using
-/// it loses exactly its size.
+/// these slices, in millionths of a card. On a card with static slices, each of which exists even
+/// while no pod uses it, the value of a slice is its size.
 std::int64_t value_lost(const TermInput& input, std::size_t position) {
   const model::GpuState& gpu = input.node.gpus[position];
   const model::MigTable& table = *gpu.info->mig_table;

@@ -73,16 +73,16 @@ Reply AdminService::defrag(const RepackQuery& query) {
   if (query.pod == "" || query.name_space == "") {
     return refuse_defrag(400, std::string("the query's ") +
                                   (query.pod == "" ? "pod" : "namespace") +
-                                  " is empty; allowed is a name");
+                                  " is empty; expected a name");
   }
   if (query.pod && !query.request.empty()) {
-    return refuse_defrag(400, "the query has both a pod and a request; allowed is one of the two");
+    return refuse_defrag(400, "the query has both a pod and a request; expected one of the two");
   }
   if (!query.pod) {
     if (!query.request.empty()) return defrag_for(pod_from_query(query));
     return refuse_defrag(
         400,
-        "the query has neither a pod nor a request; allowed are pod and namespace, or the "
+        "the query has neither a pod nor a request; expected pod and namespace, or the "
         "keys of annotations: gpu-fraction, gpu-memory…");
   }
   const std::string name_space = query.name_space.value_or("default");

@@ -27,9 +27,7 @@ Holders holders_by_gpu(const model::NodeState& node) {
   Holders holders_by_position(node.gpus.size());
   for (const model::HoldingPtr& holding : node.holdings) {
     for (const model::ReservedContainer& container : holding->reservation.containers) {
-      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
-      if (devices == nullptr) continue;
-      for (const model::ReservedDevice& device : *devices) {
+      for (const model::ReservedDevice& device : container.devices()) {
         const std::size_t gpu_position = node.find_gpu(device).value_or(node.gpus.size());
         if (gpu_position == node.gpus.size()) continue;
         std::vector<const model::Holding*>& gpu_holders = holders_by_position[gpu_position];

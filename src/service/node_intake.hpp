@@ -1,4 +1,4 @@
-// Adds nodes to the ledger with the inventories that they state. Keeps the nodes beyond maxNodes
+// Adds nodes to the ledger with the inventories that they publish. Keeps the nodes beyond maxNodes
 // until the ledger has room for them. Used by one thread.
 #pragma once
 

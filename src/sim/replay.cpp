@@ -159,9 +159,7 @@ class ReplayRun {
     outcome.node = node_of_[arrival];
     for (const model::ReservedContainer& container :
          ledger_entry->holding->reservation.containers) {
-      const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
-      if (devices == nullptr) continue;
-      for (const model::ReservedDevice& device : *devices) {
+      for (const model::ReservedDevice& device : container.devices()) {
         outcome.gpus.push_back(device.index);
         if (device.slice) outcome.slices.push_back({device.index, *device.slice});
       }

@@ -105,6 +105,20 @@ TEST_F(KubeAnswersTest, ARefusalOfABindThatIsNotTheApiServersLeavesItUnknown) {
   }
 }
 
+TEST_F(KubeAnswersTest, ARefusedEventIsLoggedWithTheStatusOfTheReply) {
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (const int status : {302, 403}) {
+    ScriptedReply refusal;
+    refusal.status = status;
+    refusal.body = status_json(status, "because");
+    server.script("event", refusal);
+    api.warn({"ns", "pod-1", "uid-1", "Malformed", std::to_string(status)});
+    EXPECT_TRUE(bench.log.wait_for(
+        "the event `Malformed` about the pod ns/pod-1 was not written: the API server answered " +
+        std::to_string(status) + ": because"));
+  }
+}
+
 TEST_F(KubeAnswersTest, EachAnswerToAReadHasItsMeaning) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   struct Row {

@@ -65,6 +65,15 @@ class PolicyCheckTest(unittest.TestCase):
         done = self.check_with("version: 1\nlimits: {maxPolicyRows: 257}\n", POLICY + rules)
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def test_an_empty_name_of_the_configuration_is_refused(self):
+        done = run(SNUGCTL, "policy", "check", "--config", "", self.file)
+        self.assertEqual((done.returncode, done.stdout),
+                         (2, "snugctl: --config: must not be empty; see --help\n"))
+
+    def test_a_flag_is_no_value_of_another_flag(self):
+        done = run(SNUGCTL, "policy", "check", "--config", "--config=c.yaml", self.file)
+        self.assertEqual((done.returncode, done.stdout), (2, "snugctl: --config needs a value: FILE; see --help\n"))
+
     def test_the_rest_of_the_configuration_is_no_matter_but_must_be_good(self):
         done = self.check_with("version: 1\nlisten: 0.0.0.0:8888\npolicy: /etc/snug/policy.yaml\nanswer: all\n")
         self.assertEqual(done.returncode, 0, done.stdout)
@@ -105,8 +114,8 @@ class FlagsTest(unittest.TestCase):
             self.assertRegex(done.stdout, r"^snugctl: .*; see --help\n$")
 
     def test_an_unknown_command_is_named_with_those_that_exist(self):
-        for words, said in ((["polcy", "check", "x"], 'unknown command "polcy"; allowed are defrag, mig, policy, simulate'),
-                            (["policy", "chek", "x"], 'unknown command "chek"; allowed is check')):
+        for words, said in ((["polcy", "check", "x"], 'unknown command "polcy"; expected one of defrag, mig, policy, simulate'),
+                            (["policy", "chek", "x"], 'unknown command "chek"; expected check')):
             done = run(SNUGCTL, *words)
             self.assertEqual((done.returncode, done.stdout), (2, f"snugctl: {said}; see --help\n"))
 

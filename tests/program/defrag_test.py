@@ -140,7 +140,7 @@ class DefragTest(unittest.TestCase):
 
     def test_an_unknown_key_is_refused(self):
         for query, said in (("gpu=1", 'has the unknown key "gpu"; allowed keys: namespace, pod, gpu-fraction,'),
-                            ("pod=", "the query's pod is empty; allowed is a name")):
+                            ("pod=", "the query's pod is empty; expected a name")):
             with self.assertRaises(urllib.error.HTTPError) as refused:
                 fetch(f"{self.admin}/v1/defrag?{query}")
             with refused.exception:

@@ -304,9 +304,8 @@ std::int64_t least_compute(const model::Holding& holding) {
   std::int64_t compute = 0;
   const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
   for (std::size_t c = 0; c < containers.size(); ++c) {
-    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&containers[c].assigned);
-    if (devices == nullptr || holding.container_type(c) == model::ContainerType::kInit) continue;
-    for (const model::ReservedDevice& device : *devices) {
+    if (holding.container_type(c) == model::ContainerType::kInit) continue;
+    for (const model::ReservedDevice& device : containers[c].devices()) {
       compute += device.mode == model::GpuMode::kWhole ? 1000 : device.compute.value;
     }
   }

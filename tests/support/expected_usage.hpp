@@ -42,8 +42,7 @@ inline void add_usage(NodeUsage& sum, const model::Holding& holding) {
       sum.units[units->resource] += units->count;
       continue;
     }
-    for (const auto& device :
-         std::get<std::vector<model::ReservedDevice>>(containers[c].assigned)) {
+    for (const model::ReservedDevice& device : containers[c].devices()) {
       parts[device.index].push_back(
           {holding.container_type(c), c, {device.memory.value, device.compute.value}});
       if (device.mode == model::GpuMode::kWhole) wholes.insert(device.index);

@@ -120,9 +120,7 @@ inline model::HoldingPtr make_movable(std::string_view text) {
 inline std::string place_text(const model::Reservation& reservation) {
   std::string text = reservation.node + ":";
   for (const model::ReservedContainer& container : reservation.containers) {
-    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(&container.assigned);
-    if (devices == nullptr) continue;
-    for (const model::ReservedDevice& device : *devices) {
+    for (const model::ReservedDevice& device : container.devices()) {
       text += (text.ends_with(':') ? "" : "+") + std::to_string(device.index);
       if (device.slice) text += "@" + std::to_string(device.slice->start);
     }

@@ -16,7 +16,7 @@
 // clang-format off
 #define SNUG_LIMITS(ROW)                                                                                                   \
   ROW(max_body_bytes,          "maxBodyBytes",        67'108'864,  1'024,   1'073'741'824,  "bytes of one request body") \
-  ROW(max_body_bytes_at_once,  "maxBodyBytesAtOnce",  67'108'864,  1'024,   17'179'869'184, "total bytes of the request bodies being read or answered; a single body, and bodies up to 16 KiB, are always admitted") \
+  ROW(max_body_bytes_at_once,  "maxBodyBytesAtOnce",  67'108'864,  1'024,   17'179'869'184, "total bytes of the request bodies being read or answered; a body is always admitted if it is the only one or has at most 16 KiB") \
   ROW(max_connections,         "maxConnections",      384,         8,       4'096,          "requests to the extender port being read or answered; one thread each") \
   ROW(max_nodes,               "maxNodes",            50'000,      1,       500'000,        "nodes in the ledger; up to as many further nodes wait until other nodes are deleted") \
   ROW(max_policy_rows,         "maxPolicyRows",       256,         1,       4'096,          "rows in each of a policy's rules, podChoice and sharing, and entries in a row's lists") \

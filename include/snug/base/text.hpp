@@ -1,5 +1,5 @@
 // Helpers for texts that come from outside Snug or go there: quoting and shortening them,
-// validating them, base64 and numbers. Pure; thread-safe.
+// validating them, base64, decimal and hexadecimal numbers. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,11 @@ namespace snug::base {
 /// Returns the beginning of `text` as valid UTF-8 of at most `max_bytes`. Each invalid byte becomes
 /// `?`; a character that does not fit is left out as a whole.
 [[nodiscard]] std::string clip_text(std::string_view text, std::size_t max_bytes);
+
+/// Returns `number` as 16 hexadecimal digits.
+[[nodiscard]] std::string hex_number(std::uint64_t number);
+/// Returns the byte `c` as two hexadecimal digits.
+[[nodiscard]] std::string hex_byte(char c);
 
 /// Decodes base64 with padding and ignores white space. Returns nullopt if `text` is not base64.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);

@@ -11,6 +11,9 @@
 
 namespace snug::codec {
 
+/// Bytes of the longest name that Kubernetes allows.
+inline constexpr std::size_t kMaxObjectName = 253;
+
 /// Whether `text` can name a pod, node, namespace or Lease: 1 to 253 characters a-z, 0-9, `-` and
 /// `.`, of which the first and the last are letters or digits. A URL path may contain only names
 /// for which this is true.

@@ -14,4 +14,9 @@ namespace snug::config {
 /// that `app.parse()` threw.
 [[nodiscard]] std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error);
 
+/// Returns an error message about an option without its value, for which CLI11 took the next flag
+/// as the value. Empty if there is no such option. To be called after `app.parse()`, which does not
+/// always fail then.
+[[nodiscard]] std::string missing_value_message(const CLI::App& app);
+
 }  // namespace snug::config

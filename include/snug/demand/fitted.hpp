@@ -135,8 +135,8 @@ inline constexpr std::int64_t kLargeBlock = 8;
 inline constexpr double kCommonMultiGpuShare = 0.05;
 
 // The value of MIG cards. src/demand/slice_value.hpp has the formulas and explains their symbols
-// P(s) and V(s). Constants were compared by `packing_bench --mig` on its five mixes and similar
-// ones [packing].
+// P(s) and V(s). The constants were chosen from the results of `packing_bench --mig` on its five
+// mixes of pods and on similar mixes [packing].
 
 /// Defines d, the probability that a pod which does not fit on one card is placed on another card:
 /// d = 1 - (cards + 1)^-kOtherCardExponent. It is 0.36 for one card and 0.98 for 500 cards. With d

@@ -31,8 +31,9 @@ struct MigCard {
 /// The cards that can have the product name `model`, judged only by the words of the name.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_named(std::string_view model);
 
-/// The cards for which `model` is an incomplete product name: it has the first one or more required
-/// words, but none of the rest. For example, `RTX PRO` is an incomplete name of each RTX PRO card.
+/// The cards for which `model` is an incomplete product name: `model` has the first or the first
+/// few of the required words of the card's name, and none of the others. For example, `RTX PRO` is
+/// an incomplete name of each RTX PRO card.
 [[nodiscard]] std::vector<const MigCard*> mig_cards_with_prefix(std::string_view model);
 
 /// The card with the product name `model` (`NVIDIA-A100-SXM4-40GB`, `A100 80GB PCIe`,

@@ -68,9 +68,10 @@ class StrandingTable {
   /// Sums over one bin and all higher bins.
   struct Tail {
     std::int64_t share = 0;
-    std::int64_t served_per_unit =
-        0;  // sum of share * 1000 * kServedScale / mean_need over these bins
-    std::int64_t oversized_per_unit = 0;  // the sum of Bin::served_per_unit
+    /// The sum of share * 1000 * kServedScale / mean_need over these bins.
+    std::int64_t served_per_unit = 0;
+    /// The sum of Bin::served_per_unit over these bins; oversized() needs it.
+    std::int64_t oversized_per_unit = 0;
     friend bool operator==(const Tail&, const Tail&) = default;
   };
   /// The sum given at stranded(), over all pods, including those that are too large for the node.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -39,6 +40,12 @@ struct ReservedContainer {
   std::string name;
   std::string request_text;  // ContainerRequest::text
   std::variant<std::vector<ReservedDevice>, KubeletUnits> assigned;
+
+  /// The devices that Snug assigned. Empty if the kubelet assigns the container's units.
+  [[nodiscard]] std::span<const ReservedDevice> devices() const {
+    const auto* snug_assigned = std::get_if<std::vector<ReservedDevice>>(&assigned);
+    return snug_assigned == nullptr ? std::span<const ReservedDevice>() : *snug_assigned;
+  }
 
   friend bool operator==(const ReservedContainer&, const ReservedContainer&) = default;
 };

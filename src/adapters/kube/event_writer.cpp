@@ -109,11 +109,12 @@ void EventWriter::post_event(const model::Notice& notice) {
                                                    .time = std::chrono::system_clock::now()});
   const auto event_reply = api_caller_.call(service::ApiCall::kEvent, event_request);
   if (event_reply && event_reply->status < 300) return;
-  log_.write(
-      service::LogLevel::kWarn,
-      "the event `" + notice.reason + "` about the " + (notice.lease ? "Lease " : "pod ") +
-          notice.name_space + "/" + notice.pod + " was not written: " +
-          (event_reply ? codec::status_message(event_reply->body) : event_reply.error().message));
+  log_.write(service::LogLevel::kWarn,
+             "the event `" + notice.reason + "` about the " + (notice.lease ? "Lease " : "pod ") +
+                 notice.name_space + "/" + notice.pod + " was not written: " +
+                 (event_reply ? "the API server answered " + std::to_string(event_reply->status) +
+                                    ": " + codec::status_message(event_reply->body)
+                              : event_reply.error().message));
 }
 
 }  // namespace snug::kube

@@ -1,13 +1,12 @@
 #include "snug/adapters/kube/kube_api.hpp"
 
-#include <array>
 #include <atomic>
-#include <cstdio>
 #include <random>
 
 #include "adapters/kube/api_caller.hpp"
 #include "adapters/kube/event_writer.hpp"
 #include "snug/base/mutex.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/api_status.hpp"
 #include "snug/codec/api_writes.hpp"
 #include "snug/codec/kube_objects.hpp"
@@ -43,9 +42,7 @@ base::Result<void> check_pod_name(std::string_view name_space, std::string_view 
 
 std::string random_hex() {
   std::random_device entropy;
-  std::array<char, 17> hex_digits{};
-  std::snprintf(hex_digits.data(), hex_digits.size(), "%08x%08x", entropy(), entropy());
-  return hex_digits.data();
+  return base::hex_number((std::uint64_t{entropy()} << 32U) | entropy());
 }
 
 /// Whether `reply` is a refusal by the API server itself: a 4xx with a Status (for a 404, with the

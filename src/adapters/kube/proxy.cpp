@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <ranges>
 
 #include "adapters/kube/url.hpp"
 
@@ -176,11 +177,10 @@ base::Result<std::string> parse_proxy(std::string_view proxy_text, std::string_v
 bool is_exempt(std::string_view host, std::uint16_t port, std::string_view no_proxy) {
   const TargetServer target{to_lower_case(host), parse_address(host), std::to_string(port)};
   if (target.host == "localhost" || (target.address && is_loopback(*target.address))) return true;
-  while (!no_proxy.empty()) {
-    const std::size_t comma = std::min(no_proxy.find(','), no_proxy.size());
-    const std::string entry_text = to_lower_case(trim_spaces(no_proxy.substr(0, comma)));
+  for (const auto entry_part : std::views::split(no_proxy, ',')) {
+    const std::string entry_text =
+        to_lower_case(trim_spaces({entry_part.begin(), entry_part.end()}));
     if (!entry_text.empty() && entry_covers(entry_text, target)) return true;
-    no_proxy.remove_prefix(std::min(comma + 1, no_proxy.size()));
   }
   return false;
 }

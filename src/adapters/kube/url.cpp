@@ -11,6 +11,14 @@ bool is_unreserved(char c) {
          c == '.' || c == '_' || c == '~';
 }
 
+/// Whether `text` contains a character that a host or a path of a URL must not contain.
+bool has_invalid_character(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' ||
+           std::string_view("?#\"<>\\").contains(c);
+  });
+}
+
 }  // namespace
 
 std::optional<UrlAuthority> parse_authority(std::string_view text, std::uint16_t default_port) {
@@ -33,8 +41,9 @@ std::optional<UrlAuthority> parse_authority(std::string_view text, std::uint16_t
   } else if (!text.empty()) {
     return std::nullopt;
   }
-  const bool clean_host = authority.host.find_first_of(" @?#%/\r\n\t\"<>\\") == std::string::npos;
-  if (authority.host.empty() || !clean_host) return std::nullopt;
+  if (authority.host.empty() || has_invalid_character(authority.host) ||
+      authority.host.find_first_of("@%/") != std::string::npos)
+    return std::nullopt;
   return authority;
 }
 
@@ -54,7 +63,7 @@ std::optional<HttpUrl> parse_http_url(std::string_view text) {
   http_url.server = *std::move(server);
   http_url.path = text.substr(path_start);
   while (http_url.path.ends_with('/')) http_url.path.pop_back();
-  if (http_url.path.find_first_of(" ?#\r\n\t\"<>\\") != std::string::npos) return std::nullopt;
+  if (has_invalid_character(http_url.path)) return std::nullopt;
   return http_url;
 }
 

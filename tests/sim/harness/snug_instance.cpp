@@ -23,8 +23,7 @@ Held held_of(const model::Holding& holding) {
       held.units[units->resource] += units->count;
       continue;
     }
-    for (const model::ReservedDevice& device :
-         std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
+    for (const model::ReservedDevice& device : container.devices()) {
       held.devices.push_back({container.name, device});
     }
   }

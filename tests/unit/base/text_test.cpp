@@ -1,4 +1,4 @@
-// Clipping of texts, and base64.
+// Clipping of texts, base64 and hexadecimal numbers.
 #include "snug/base/text.hpp"
 
 #include <gtest/gtest.h>
@@ -25,6 +25,14 @@ TEST(TextTest, Base64IsStrictButForWhiteSpace) {
   for (const char* bad : {"aGVsbG8", "a", "aGV*", "====", "aA=a", "aA==aGVs", "aGVs="}) {
     EXPECT_EQ(base::decode_base64(bad), std::nullopt) << bad;
   }
+}
+
+TEST(TextTest, HexadecimalNumbersHaveAllTheirDigits) {
+  EXPECT_EQ(base::hex_number(0), "0000000000000000");
+  EXPECT_EQ(base::hex_number(0x0123456789abcdefU), "0123456789abcdef");
+  EXPECT_EQ(base::hex_number(~std::uint64_t{0}), "ffffffffffffffff");
+  EXPECT_EQ(base::hex_byte('\x0a'), "0a");
+  EXPECT_EQ(base::hex_byte('\xff'), "ff");
 }
 
 }  // namespace

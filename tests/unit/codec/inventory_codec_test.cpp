@@ -243,8 +243,7 @@ TEST(InventoryTest, ThePoolLabelHasThreeValues) {
     node.labels["snug.dev/pool"] = text;
     const model::NodeInventory inventory = read(node);
     EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kBadInventory) << text;
-    EXPECT_NE(inventory.closed_message.find("allowed are shares, whole and auto"),
-              std::string::npos);
+    EXPECT_NE(inventory.closed_message.find("expected shares, whole or auto"), std::string::npos);
     EXPECT_EQ(inventory.gpus.size(), 1U) << "what is held there stays counted";
   }
 }

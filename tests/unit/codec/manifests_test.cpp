@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"", "the manifest must be an object"}, Refused{"[]", "must be an object"},
         Refused{"{", "not valid JSON"}, Refused{"{}", "f: the manifest's kind is missing"},
         Refused{R"({"kind":7})", "f: the manifest's kind must be a string"},
-        Refused{R"({"kind":"Deployment"})", "of kind \"Deployment\"; allowed are List"},
+        Refused{R"({"kind":"Deployment"})", "of kind \"Deployment\"; expected List"},
         Refused{list_of(R"({"kind":"Service"})"), "items[0] is of kind \"Service\"; only Nodes"},
         Refused{list_of(R"({"metadata":{"name":"n1"}})"), "items[0].kind is missing"},
         Refused{list_of(std::string(kNode) + "," + kNode), "items[1]: the node n1 is given twice"},

@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
             0,
             kBad,
             kOpen,
-            "nvidia.com/mig.strategy is \"both\"; allowed are none, single and mixed",
+            "nvidia.com/mig.strategy is \"both\"; expected none, single or mixed",
             {}},
         Row{"more GPUs than there are",
             mixed_node({}, {{"gpu", "9"}}),

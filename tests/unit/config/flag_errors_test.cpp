@@ -47,10 +47,10 @@ TEST_P(BadFlagsTest, AreOneSentence) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, BadFlagsTest,
-    testing::Values(Row{"", "a command is required; allowed are ask, policy"},
-                    Row{"aks", "unknown command \"aks\"; allowed are ask, policy"},
-                    Row{"policy", "a command is required; allowed are check, show"},
-                    Row{"policy chek x", "unknown command \"chek\"; allowed are check, show"},
+    testing::Values(Row{"", "a command is required; expected one of ask, policy"},
+                    Row{"aks", "unknown command \"aks\"; expected one of ask, policy"},
+                    Row{"policy", "a command is required; expected one of check, show"},
+                    Row{"policy chek x", "unknown command \"chek\"; expected one of check, show"},
                     Row{"policy check x", "\"x\" is an unexpected argument"},
                     Row{"--no-such ask --must 1", "unknown flag --no-such"},
                     Row{"ask --must 1 --no-such", "unknown flag --no-such"},
@@ -63,6 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"ask --json --must 1 --server a --server b",
                         "--server was given 2 times; it may be given only once"},
                     Row{"ask --must 1 --server", "--server needs a value: URL"},
+                    Row{"ask --must --server a", "--must needs a value: TEXT"},
+                    Row{"ask --must 1 --server --first=2 stray", "--server needs a value: URL"},
                     Row{"ask --must 1 --first 1", "--first requires --times, which is missing"},
                     Row{"ask --must 1 --svg --json",
                         "--json and --svg were both given; only one of them is allowed"},

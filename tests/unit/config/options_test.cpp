@@ -247,6 +247,10 @@ TEST(OptionsTest, HelpAndVersionAreTextsToShow) {
   EXPECT_NE(help->print_and_exit.find("-h,--help "), std::string::npos) << help->print_and_exit;
   EXPECT_NE(help->print_and_exit.find("--leader-elect true|false  "), std::string::npos)
       << help->print_and_exit;
+  const auto help_beside_config = read({"--config", "c.yaml", "--help"});
+  ASSERT_TRUE(help_beside_config.has_value()) << help_beside_config.error().message;
+  EXPECT_EQ(help_beside_config->print_and_exit, help->print_and_exit);
+  EXPECT_TRUE(read({"--config", "c.yaml", "--version"}).has_value());
   const auto version = read({"--version"});
   ASSERT_TRUE(version.has_value());
   EXPECT_EQ(version->print_and_exit.find("snug-extender "), 0U);
@@ -273,6 +277,11 @@ TEST_P(FlagRefusedTest, NamesTheFlagAndWhatIsAllowed) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, FlagRefusedTest,
     testing::Values(
+        Refused{{"--config", ""}, "--config must not be empty"},
+        Refused{{"--answer", "all", "stray"}, "\"stray\" is an unexpected argument"},
+        Refused{{"--policy", "--answer", "all"}, "--policy needs a value: FILE"},
+        Refused{{"--policy", "--leader-elect"}, "--policy needs a value: FILE"},
+        Refused{{"--cluster", "--help"}, "--cluster needs a value: FILE"},
         Refused{{"--nonsense", "1"}, "--nonsense"}, Refused{{"stray"}, "stray"},
         Refused{{"--listen"}, "--listen"},
         Refused{{"--answer", "all", "--answer", "all"}, "--answer"},

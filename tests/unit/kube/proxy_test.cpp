@@ -26,6 +26,7 @@ TEST(KubeProxyRulesTest, ProxiesAreReadAsUrls) {
       {"http://pro xy", nullptr},
       {"http://us er@proxy", nullptr},
       {"http://proxy\r\nX: y", nullptr},
+      {"http://pr\x01xy", nullptr},
   };
   for (const Row& row : rows) {
     const auto proxy = kube::parse_proxy(row.text, "HTTPS_PROXY");

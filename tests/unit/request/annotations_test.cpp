@@ -27,8 +27,7 @@ std::string refusal_of(const model::PodFacts& pod) {
 }
 
 std::string is_not(std::string_view key, std::string_view value, std::string_view allowed) {
-  return std::string(key) + " is \"" + std::string(value) + "\"; allowed is " +
-         std::string(allowed);
+  return std::string(key) + " is \"" + std::string(value) + "\"; expected " + std::string(allowed);
 }
 
 TEST(AnnotationsTest, TheReservationMustFitIntoWhatKubernetesAllows) {
@@ -198,7 +197,7 @@ TEST(AnnotationsTest, ContainerNamesOver47CharactersAreRefusedOnlyBesideGpuAnnot
   EXPECT_TRUE(request::parse_request(pod).has_value());
   pod.containers.back().name = std::string(48, 'c');
   EXPECT_EQ(refusal_of(pod), "the container name " + std::string(48, 'c') +
-                                 " is too long for a pod with GPU annotations; allowed are 47 "
+                                 " is too long for a pod with GPU annotations; expected at most 47 "
                                  "characters");
   pod.annotations.clear();
   EXPECT_TRUE(request::parse_request(pod).has_value());

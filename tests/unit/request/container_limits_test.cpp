@@ -94,7 +94,7 @@ TEST(ResourcesTest, MalformedCountsAreRefused) {
         "2G", "1001M", "99999999999999999999", "99999999999999999999G"}) {
     EXPECT_EQ(held(pod_of({{"a", kApp, {{"nvidia.com/gpu", std::string(value)}}}})),
               "nvidia.com/gpu is \"" + std::string(value) +
-                  "\"; allowed is a whole number of units, at most 1000000000");
+                  "\"; expected a whole number of units, at most 1000000000");
   }
 }
 
@@ -114,7 +114,7 @@ TEST(ResourcesTest, APodAsksInAtMost64Places) {
   containers.front().resources.emplace("nvidia.com/mig-1g.5gb", "1");
   EXPECT_EQ(held(pod_of(containers)),
             "65 containers of the pod, each counted once for each resource, ask for nvidia.com/* "
-            "units; allowed are 64");
+            "units; expected at most 64");
 }
 
 TEST(ResourcesTest, AskingBothWaysIsRefused) {
@@ -126,7 +126,7 @@ TEST(ResourcesTest, AskingBothWaysIsRefused) {
     EXPECT_EQ(
         request.error(),
         (model::Refusal{model::ReasonCode::kMalformed,
-                        "the pod asks for GPUs by annotation and by nvidia.com/gpu; allowed is one "
+                        "the pod asks for GPUs by annotation and by nvidia.com/gpu; expected one "
                         "of the two"}));
   }
 }
@@ -171,7 +171,7 @@ TEST(ResourcesTest, APolicyBesideAZeroCountIsRefused) {
   model::PodFacts pod = pod_of({{"a", kApp, gpus(0)}});
   pod.annotations.emplace("gpu-policy", "spread");
   EXPECT_EQ(held(pod),
-            "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy with "
+            "gpu-policy is \"spread\" on a pod that asks for no GPU; expected gpu-policy with "
             "gpu-fraction, gpu-memory, gpu-mig-profile or nvidia.com/* limits");
 }
 

@@ -90,21 +90,21 @@ TEST(ContainersTest, TheKindOfTheContainerStandsInTheRequest) {
 TEST(ContainersTest, UnknownContainersAreRefused) {
   expect_rows({
       {{{"gpu-fraction.other", "0.5"}},
-       "gpu-fraction.other is for the container \"other\"; allowed is the name of one of the pod's "
+       "gpu-fraction.other is for the container \"other\"; expected the name of one of the pod's "
        "containers"},
       {{{"gpu-fraction", "0.5"}, {"gpu-model.First", "A"}},
-       "gpu-model.First is for the container \"First\"; allowed is the name of one of the pod's "
+       "gpu-model.First is for the container \"First\"; expected the name of one of the pod's "
        "containers"},
       {{{"gpu-memory.", "4G"}},
-       "gpu-memory. is for the container \"\"; allowed is the name of one of the pod's containers"},
+       "gpu-memory. is for the container \"\"; expected the name of one of the pod's containers"},
       {{{"gpu-fraction", "0.5"}, {"gpu-container", "other"}},
-       "gpu-container is \"other\"; allowed is the name of one of the pod's containers"},
+       "gpu-container is \"other\"; expected the name of one of the pod's containers"},
       {{{"gpu-fraction", "0.5"}, {"gpu-container", ""}},
-       "gpu-container is \"\"; allowed is the name of one of the pod's containers"},
+       "gpu-container is \"\"; expected the name of one of the pod's containers"},
       {{{"gpu-fraction", "0.5"}, {"gpu-container", "First"}},
-       "gpu-container is \"First\"; allowed is the name of one of the pod's containers"},
+       "gpu-container is \"First\"; expected the name of one of the pod's containers"},
       {{{"gpu-fraction.first", "0.5"}, {"gpu-fraction-container-name", "other"}},
-       "gpu-fraction-container-name is \"other\"; allowed is the name of one of the pod's "
+       "gpu-fraction-container-name is \"other\"; expected the name of one of the pod's "
        "containers"},
   });
 }
@@ -112,18 +112,18 @@ TEST(ContainersTest, UnknownContainersAreRefused) {
 TEST(ContainersTest, KeysOfTheWholePodTakeNoContainer) {
   expect_rows({
       {{{"gpu-fraction", "0.5"}, {"gpu-policy.first", "spread"}},
-       "gpu-policy.first names a container; allowed is gpu-policy, which is for the whole pod"},
+       "gpu-policy.first names a container; expected gpu-policy, which is for the whole pod"},
       {{{"gpu-policy.first", "spread"}},
-       "gpu-policy.first names a container; allowed is gpu-policy, which is for the whole pod"},
+       "gpu-policy.first names a container; expected gpu-policy, which is for the whole pod"},
       {{{"gpu-policy", "spread"}, {"gpu-fraction", "0.5"}, {"gpu-policy.other", "spread"}},
-       "gpu-policy.other names a container; allowed is gpu-policy, which is for the whole pod"},
+       "gpu-policy.other names a container; expected gpu-policy, which is for the whole pod"},
       {{{"gpu-container.first", "second"}, {"gpu-fraction", "0.5"}},
-       "gpu-container.first names a container; allowed is gpu-container, which is for the whole "
+       "gpu-container.first names a container; expected gpu-container, which is for the whole "
        "pod"},
       {{{"gpu-container.", "second"}, {"gpu-fraction", "0.5"}},
-       "gpu-container. names a container; allowed is gpu-container, which is for the whole pod"},
+       "gpu-container. names a container; expected gpu-container, which is for the whole pod"},
       {{{"gpu-fraction-container-name.first", "first"}, {"gpu-fraction", "0.5"}},
-       "gpu-fraction-container-name.first names a container; allowed is "
+       "gpu-fraction-container-name.first names a container; expected "
        "gpu-fraction-container-name, which is for the whole pod"},
   });
 }
@@ -131,16 +131,13 @@ TEST(ContainersTest, KeysOfTheWholePodTakeNoContainer) {
 TEST(ContainersTest, AReceiverOfNothingIsRefused) {
   expect_rows({
       {{{"gpu-container", "first"}},
-       "gpu-container is \"first\", and no annotation requests a GPU for that container; allowed "
-       "is "
+       "gpu-container is \"first\", and no annotation requests a GPU for that container; expected "
        "gpu-fraction, gpu-memory or gpu-mig-profile for it"},
       {{{"gpu-fraction-container-name", "second"}, {"gpu-fraction.first", "0.5"}},
        "gpu-fraction-container-name is \"second\", and no annotation requests a GPU for that "
-       "container; "
-       "allowed is gpu-fraction, gpu-memory or gpu-mig-profile for it"},
+       "container; expected gpu-fraction, gpu-memory or gpu-mig-profile for it"},
       {{{"gpu-container", "second"}, {"gpu-policy", "spread"}},
-       "gpu-container is \"second\", and no annotation requests a GPU for that container; allowed "
-       "is "
+       "gpu-container is \"second\", and no annotation requests a GPU for that container; expected "
        "gpu-fraction, gpu-memory or gpu-mig-profile for it"},
   });
 }
@@ -148,26 +145,26 @@ TEST(ContainersTest, AReceiverOfNothingIsRefused) {
 TEST(ContainersTest, OneSettingSaidTwiceIsRefused) {
   expect_rows({
       {{{"gpu-fraction", "0.5"}, {"gpu-fraction.first", "0.5"}},
-       "gpu-fraction.first and gpu-fraction are two names of one setting; allowed is one of the "
+       "gpu-fraction.first and gpu-fraction are two names of one setting; expected one of the "
        "two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-model", "A"}, {"gpu-model.first", "A"}},
-       "gpu-model.first and gpu-model are two names of one setting; allowed is one of the two"},
+       "gpu-model.first and gpu-model are two names of one setting; expected one of the two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-fraction.second", "0.5"}, {"gpu-container", "second"}},
-       "gpu-fraction.second and gpu-fraction are two names of one setting; allowed is one of the "
+       "gpu-fraction.second and gpu-fraction are two names of one setting; expected one of the "
        "two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-count", "2"}, {"gpu-fraction-num-devices", "2"}},
-       "gpu-count and gpu-fraction-num-devices are two names of one setting; allowed is one of the "
+       "gpu-count and gpu-fraction-num-devices are two names of one setting; expected one of the "
        "two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-count.first", "2"}, {"gpu-fraction-num-devices", "2"}},
-       "gpu-count.first and gpu-fraction-num-devices are two names of one setting; allowed is one "
+       "gpu-count.first and gpu-fraction-num-devices are two names of one setting; expected one "
        "of the two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-count.first", "2"}, {"gpu-fraction-num-devices.first", "2"}},
-       "gpu-count.first and gpu-fraction-num-devices.first are two names of one setting; allowed "
-       "is one of the two"},
+       "gpu-count.first and gpu-fraction-num-devices.first are two names of one setting; "
+       "expected one of the two"},
       {{{"gpu-fraction", "0.5"},
         {"gpu-container", "first"},
         {"gpu-fraction-container-name", "first"}},
-       "gpu-container and gpu-fraction-container-name are two names of one setting; allowed is one "
+       "gpu-container and gpu-fraction-container-name are two names of one setting; expected one "
        "of the two"},
   });
 }
@@ -177,13 +174,13 @@ TEST(ContainersTest, AFractionAndAMemoryOfDifferentContainersAreNoContradiction)
       {{{"gpu-fraction", "0.5"}, {"gpu-memory.second", "4G"}},
        "first{gpu-fraction=0.5} second{gpu-memory=4G} main=first"},
       {{{"gpu-fraction", "0.5"}, {"gpu-memory.first", "4G"}},
-       "gpu-fraction and gpu-memory.first both request GPUs for the same container; allowed is one "
+       "gpu-fraction and gpu-memory.first both request GPUs for the same container; expected one "
        "of the two"},
       {{{"gpu-fraction.second", "0.5"}, {"gpu-memory.second", "4G"}},
        "gpu-fraction.second and gpu-memory.second both request GPUs for the same container; "
-       "allowed is one of the two"},
+       "expected one of the two"},
       {{{"gpu-fraction", "0.5"}, {"gpu-memory", ""}},
-       "gpu-fraction and gpu-memory both request GPUs for the same container; allowed is one of "
+       "gpu-fraction and gpu-memory both request GPUs for the same container; expected one of "
        "the two"},
   });
 }
@@ -191,14 +188,14 @@ TEST(ContainersTest, AFractionAndAMemoryOfDifferentContainersAreNoContradiction)
 TEST(ContainersTest, AnInitContainerCannotHaveWholeWhatOthersShare) {
   const std::string_view refused =
       "the init container \"late\" asks for whole GPUs (gpu-fraction=1) and the container "
-      "\"first\" for a share (gpu-fraction=0.5); allowed is a share for the init container too";
+      "\"first\" for a share (gpu-fraction=0.5); expected a share for the init container too";
   expect_rows({
       {{{"gpu-fraction.late", "1"}, {"gpu-fraction.first", "0.5"}}, refused},
       {{{"gpu-fraction.late", "1"}, {"gpu-fraction.first", "0.5"}, {"gpu-fraction.second", "1"}},
        refused},
       {{{"gpu-fraction.setup", "2"}, {"gpu-memory.proxy", "4G"}},
        "the init container \"setup\" asks for whole GPUs (gpu-fraction=2) and the container "
-       "\"proxy\" for a share (gpu-memory=4G); allowed is a share for the init container too"},
+       "\"proxy\" for a share (gpu-memory=4G); expected a share for the init container too"},
       {{{"gpu-fraction.setup", "0.5"}, {"gpu-fraction.first", "1"}},
        "setup{gpu-fraction=0.5} first{gpu-fraction=1} main=first"},
       {{{"gpu-fraction.setup", "2"}, {"gpu-fraction.first", "1"}},
@@ -224,7 +221,7 @@ model::PodFacts pod_of_many(int containers, std::string_view fraction) {
 TEST(ContainersTest, AtMost8ContainersAskByAnnotation) {
   EXPECT_TRUE(request::parse_request(pod_of_many(8, "0.5")).has_value());
   EXPECT_EQ(asked_by(pod_of_many(9, "0.5")),
-            "9 containers of the pod ask for GPUs by annotation; allowed are 8");
+            "9 containers of the pod ask for GPUs by annotation; expected at most 8");
   model::PodFacts pod = pod_of_many(8, "0.5");
   for (int i = 0; i < 50; ++i) pod.containers.push_back({.name = "idle" + std::to_string(i)});
   EXPECT_TRUE(request::parse_request(pod).has_value()) << "what asks for nothing does not count";
@@ -235,9 +232,11 @@ TEST(ContainersTest, SeveralContainersAskForAtMost64DevicesInAll) {
   model::PodFacts pod = pod_of_many(2, "32");
   EXPECT_TRUE(request::parse_request(pod).has_value());
   pod.annotations["gpu-fraction.c0"] = "33";
-  EXPECT_EQ(asked_by(pod), "several containers of the pod ask for 65 GPUs in all; allowed are 64");
+  EXPECT_EQ(asked_by(pod),
+            "several containers of the pod ask for 65 GPUs in all; expected at most 64");
   pod.annotations = {{"gpu-fraction.c0", "0.1"}, {"gpu-count.c0", "64"}, {"gpu-memory.c1", "1G"}};
-  EXPECT_EQ(asked_by(pod), "several containers of the pod ask for 65 GPUs in all; allowed are 64");
+  EXPECT_EQ(asked_by(pod),
+            "several containers of the pod ask for 65 GPUs in all; expected at most 64");
   pod.annotations.erase("gpu-memory.c1");
   EXPECT_TRUE(request::parse_request(pod).has_value())
       << "one container may ask for as many as it likes";

@@ -19,8 +19,7 @@ std::string half_with(const std::string& key, const std::string& value) {
 }
 
 std::string is_not(std::string_view key, std::string_view value, std::string_view allowed) {
-  return std::string(key) + " is \"" + std::string(value) + "\"; allowed is " +
-         std::string(allowed);
+  return std::string(key) + " is \"" + std::string(value) + "\"; expected " + std::string(allowed);
 }
 
 model::ContainerRequest main_of(const model::StringMap& annotations) {
@@ -179,7 +178,7 @@ TEST(FurtherKeysTest, APolicyIsNamedByPrintableCharacters) {
 
 TEST(FurtherKeysTest, APolicyOfAPodThatAsksForNothingIsRefused) {
   EXPECT_EQ(asked_by(make_pod("p", {{"gpu-policy", "spread"}})),
-            "gpu-policy is \"spread\" on a pod that asks for no GPU; allowed is gpu-policy with "
+            "gpu-policy is \"spread\" on a pod that asks for no GPU; expected gpu-policy with "
             "gpu-fraction, gpu-memory, gpu-mig-profile or nvidia.com/* limits");
 }
 
@@ -197,8 +196,8 @@ TEST(FurtherKeysTest, TheyNeedAnAskOfTheSameContainer) {
                                          {"gpu-model.proxy", "A100"}}) {
     const std::string refused =
         row.key + " is \"" + row.value +
-        "\" without gpu-fraction, gpu-memory or gpu-mig-profile for the same container; allowed is "
-        "one of them beside it";
+        "\" without gpu-fraction, gpu-memory or gpu-mig-profile for the same container; expected "
+        "one of them too";
     model::StringMap annotations{{row.key, row.value}};
     EXPECT_EQ(asked_by(make_pod_of_five(annotations)), refused);
     annotations.emplace("gpu-fraction.second", "0.5");
@@ -215,10 +214,10 @@ TEST(FurtherKeysTest, BesideWholeGpusOnlyModelsAndAnyIsolationMakeSense) {
     std::string asked;
   };
   const std::string share =
-      "\" beside a whole number of GPUs; allowed is a share of a GPU (gpu-fraction "
+      "\" beside a whole number of GPUs; expected a share of a GPU (gpu-fraction "
       "below 1, or gpu-memory)";
   const std::string any =
-      "\" beside a whole number of GPUs; allowed is any, since a whole GPU is not shared";
+      "\" beside a whole number of GPUs; expected any, since a whole GPU is not shared";
   for (const Row& row : std::vector<Row>{
            {"gpu-count", "2", "gpu-count is \"2" + share},
            {"gpu-count", "1", "gpu-count is \"1" + share},

@@ -67,7 +67,7 @@ TEST(MigProfileTest, WhatIsNoProfilesNameIsRefused) {
     for (const std::string& key : {kKey, kKey + ".main"}) {
       EXPECT_EQ(asked_by(make_pod("p", {{key, value}})),
                 key + " is \"" + value +
-                    "\"; allowed is the name of a MIG profile in lower case (2g.10gb, 1g.5gb+me or "
+                    "\"; expected the name of a MIG profile in lower case (2g.10gb, 1g.5gb+me or "
                     "1g.24gb-me), or of a compute instance that fills its slice (3c.3g.20gb)");
     }
   }
@@ -105,7 +105,7 @@ TEST(MigProfileTest, CountsModelsAndPoliciesGoWithIt) {
 
 TEST(MigProfileTest, ComputeAndOtherKindsOfNeighboursAreRefusedBesideIt) {
   const std::string_view mig_or_any =
-      "\" beside gpu-mig-profile; allowed is mig or any, since a MIG profile is a slice";
+      "\" beside gpu-mig-profile; expected mig or any, since a MIG profile is a slice";
   for (const std::string value : {"time-slicing", "mps"}) {
     EXPECT_EQ(asked_by(make_pod("p", {{kKey, "1g.5gb"}, {"gpu-isolation", value}})),
               "gpu-isolation is \"" + value + std::string(mig_or_any));
@@ -113,7 +113,7 @@ TEST(MigProfileTest, ComputeAndOtherKindsOfNeighboursAreRefusedBesideIt) {
   for (const std::string key : {"gpu-compute", "gpu-compute.main"}) {
     EXPECT_EQ(asked_by(make_pod("p", {{kKey + ".main", "1g.5gb"}, {key, "50"}})),
               key +
-                  " is \"50\" beside gpu-mig-profile; allowed is a share of a GPU "
+                  " is \"50\" beside gpu-mig-profile; expected a share of a GPU "
                   "(gpu-fraction below 1, or gpu-memory)");
   }
 }
@@ -121,19 +121,19 @@ TEST(MigProfileTest, ComputeAndOtherKindsOfNeighboursAreRefusedBesideIt) {
 TEST(MigProfileTest, OneContainerAsksInOneWay) {
   expect_rows({
       {{{kKey, "1g.5gb"}, {"gpu-fraction", "0.5"}},
-       "gpu-fraction and gpu-mig-profile both request GPUs for the same container; allowed is one "
+       "gpu-fraction and gpu-mig-profile both request GPUs for the same container; expected one "
        "of the two"},
       {{{kKey, "1g.5gb"}, {"gpu-fraction", "1"}},
-       "gpu-fraction and gpu-mig-profile both request GPUs for the same container; allowed is one "
+       "gpu-fraction and gpu-mig-profile both request GPUs for the same container; expected one "
        "of the two"},
       {{{kKey, "1g.5gb"}, {"gpu-memory", "4G"}},
-       "gpu-memory and gpu-mig-profile both request GPUs for the same container; allowed is one of "
+       "gpu-memory and gpu-mig-profile both request GPUs for the same container; expected one of "
        "the two"},
       {{{kKey + ".first", "x"}, {"gpu-memory", "y"}},
-       "gpu-memory and gpu-mig-profile.first both request GPUs for the same container; allowed is "
+       "gpu-memory and gpu-mig-profile.first both request GPUs for the same container; expected "
        "one of the two"},
       {{{kKey, "1g.5gb"}, {kKey + ".first", "1g.5gb"}},
-       "gpu-mig-profile.first and gpu-mig-profile are two names of one setting; allowed is one of "
+       "gpu-mig-profile.first and gpu-mig-profile are two names of one setting; expected one of "
        "the two"},
       {{{kKey, "1g.5gb"}, {"gpu-memory.second", "4G"}},
        "first{gpu-mig-profile=1g.5gb} second{gpu-memory=4G} main=first"},
@@ -149,7 +149,7 @@ TEST(MigProfileTest, EachContainerHasItsOwn) {
        "proxy{gpu-mig-profile=2g.10gb} first{gpu-mig-profile=3g.20gb} "
        "second{gpu-mig-profile=1g.5gb} main=first"},
       {{{kKey + ".other", "1g.5gb"}},
-       "gpu-mig-profile.other is for the container \"other\"; allowed is the name of one of the "
+       "gpu-mig-profile.other is for the container \"other\"; expected the name of one of the "
        "pod's containers"},
   });
 }
@@ -171,21 +171,21 @@ TEST(MigProfileTest, AnInitContainerUsesTheSliceThatAnotherHasOrAShare) {
        "proxy{gpu-mig-profile=2g.10gb} first{gpu-mig-profile=1g.5gb} main=first"},
       {{{kKey + ".setup", "2g.10gb"}, {kKey, "1g.5gb"}},
        "the init container \"setup\" asks for a slice (gpu-mig-profile=2g.10gb) and the container "
-       "\"first\" for another (gpu-mig-profile=1g.5gb); allowed is a share for the init container, "
+       "\"first\" for another (gpu-mig-profile=1g.5gb); expected a share for the init container, "
        "or the same profile"},
       {{{kKey + ".late", "1g.5gb"}, {kKey, "1g.5gb"}, {kKey + ".proxy", "1g.5gb+me"}},
        "the init container \"late\" asks for a slice (gpu-mig-profile=1g.5gb) and the container "
-       "\"proxy\" for another (gpu-mig-profile=1g.5gb+me); allowed is a share for the init "
+       "\"proxy\" for another (gpu-mig-profile=1g.5gb+me); expected a share for the init "
        "container, or the same profile"},
       {{{kKey + ".setup", "2g.10gb"}, {"gpu-memory", "4G"}},
        "the init container \"setup\" asks for a slice (gpu-mig-profile=2g.10gb) and the container "
-       "\"first\" for a share (gpu-memory=4G); allowed is a share for the init container too"},
+       "\"first\" for a share (gpu-memory=4G); expected a share for the init container too"},
       {{{kKey + ".setup", "2g.10gb"}, {"gpu-fraction", "1"}},
        "the init container \"setup\" asks for a slice (gpu-mig-profile=2g.10gb) and the container "
-       "\"first\" for whole GPUs (gpu-fraction=1); allowed is a share for the init container"},
+       "\"first\" for whole GPUs (gpu-fraction=1); expected a share for the init container"},
       {{{"gpu-fraction.setup", "1"}, {kKey, "2g.10gb"}},
        "the init container \"setup\" asks for whole GPUs (gpu-fraction=1) and the container "
-       "\"first\" for a slice (gpu-mig-profile=2g.10gb); allowed is a share for the init "
+       "\"first\" for a slice (gpu-mig-profile=2g.10gb); expected a share for the init "
        "container"},
   });
 }

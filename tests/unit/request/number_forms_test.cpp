@@ -85,7 +85,7 @@ bool takes(std::string key, std::string_view value, model::StringMap beside = {}
   const bool taken = asked.starts_with("main{");
   if (!taken) {
     EXPECT_TRUE(asked.starts_with(key + " is \"")) << asked;
-    EXPECT_NE(asked.find("\"; allowed is "), std::string::npos) << asked;
+    EXPECT_NE(asked.find("\"; expected "), std::string::npos) << asked;
   }
   return taken;
 }
@@ -103,7 +103,7 @@ TEST(NumberFormsTest, ANumberWithoutAUnitIsSaidToBeMiB) {
   for (const std::string value : {"1e3", "1E3", "4096.0", "0.5"}) {
     EXPECT_EQ(asked_by(make_pod("p", {{"gpu-memory", value}})),
               "gpu-memory is \"" + value +
-                  "\"; allowed is a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, "
+                  "\"; expected a Kubernetes quantity of at least 1 byte with a unit (4G, 4Gi, "
                   "4096Mi), of at most 18 digits; a number without a unit is a whole number of MiB "
                   "(4096)");
   }

@@ -125,16 +125,16 @@ TEST_F(AdminDefragTest, BadQuestionsGetASentence) {
   arrive("plain", {});
   EXPECT_EQ(defrag(of_pod("plain"), 400).at("Error"), "the pod asks for no GPU");
   EXPECT_EQ(defrag({}, 400).at("Error"),
-            "the query has neither a pod nor a request; allowed are pod and namespace, or the keys "
+            "the query has neither a pod nor a request; expected pod and namespace, or the keys "
             "of annotations: gpu-fraction, gpu-memory…");
-  EXPECT_EQ(defrag(of_pod(""), 400).at("Error"), "the query's pod is empty; allowed is a name");
+  EXPECT_EQ(defrag(of_pod(""), 400).at("Error"), "the query's pod is empty; expected a name");
   service::RepackQuery nowhere = stated({{"gpu-fraction", "1"}});
   nowhere.name_space = "";
-  EXPECT_EQ(defrag(nowhere, 400).at("Error"), "the query's namespace is empty; allowed is a name");
+  EXPECT_EQ(defrag(nowhere, 400).at("Error"), "the query's namespace is empty; expected a name");
   service::RepackQuery both = of_pod("w");
   both.request["gpu-fraction"] = "1";
   EXPECT_EQ(defrag(both, 400).at("Error"),
-            "the query has both a pod and a request; allowed is one of the two");
+            "the query has both a pod and a request; expected one of the two");
   EXPECT_EQ(defrag(stated({{"gpu-fraction", "1.5"}}), 400)
                 .at("Error")
                 .get<std::string>()
