@@ -222,7 +222,7 @@ class SeveralContainers {
   MultiContainerCache& cache_;
   NodeView node_view_;
   base::MebiBytes weigh_at_;
-  std::vector<ContainerSet> takers_;  // by GPU position: takers_of()
+  std::vector<ContainerSet> takers_;  // takers_of() for each GPU
   /// The result of the last possible_under().
   const MultiContainerCache::CachedResult* last_result_ = nullptr;
 };

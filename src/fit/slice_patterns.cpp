@@ -51,8 +51,8 @@ class SlicesOfSet {
     return true;
   }
 
-  /// Finds the slices of the selected containers, in the order of their turns; nullopt: they do not
-  /// fit together.
+  /// Chooses slices for the selected containers, and returns them in the order of SetSlice::turn.
+  /// Nullopt: they do not fit together.
   std::optional<std::vector<SetSlice>> place(StartOrders& starts, std::int64_t& steps) const {
     std::vector<std::uint16_t> profiles(unshared_needs_.size());
     std::ranges::transform(unshared_needs_, profiles.begin(), [](const SliceNeed& slice_need) {

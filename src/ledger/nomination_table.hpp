@@ -37,7 +37,7 @@ class NominationTable {
   /// The names of the nodes with nominated pods.
   [[nodiscard]] auto nodes() const { return std::views::keys(by_node_); }
 
-  /// The nominations to the node for which `passes` is true, in the order of rank.
+  /// The node's nominations that satisfy `passes`, in the order of rank.
   template <typename Which>
   [[nodiscard]] model::Nominations on(std::string_view node, const Which& passes) const {
     model::Nominations passing;

@@ -120,8 +120,8 @@ bool is_glob_character(char c) { return is_printable(c) && c != ';' && c != '=';
 ReadText read_models(std::string_view annotation_value,
                      model::ContainerRequest& container_request) {
   constexpr std::string_view kAllowed =
-      "a list of model names, separated by commas, in which * and ? are wildcards and a leading ! "
-      "excludes, of at most 253 printable characters without ; and =";
+      "model names separated by commas, with * and ? as wildcards and a leading ! to exclude a "
+      "name; at most 253 printable characters without ; and =";
   if (annotation_value.empty() || annotation_value.size() > kMaxModelFilterBytes ||
       !std::ranges::all_of(annotation_value, is_glob_character)) {
     return std::unexpected(kAllowed);

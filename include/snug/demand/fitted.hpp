@@ -112,15 +112,15 @@ inline constexpr std::int64_t kCpuBinMilli = 250;
 /// Unit: MiB. Chosen by hand.
 inline constexpr std::int64_t kMemoryBinMib = 2'048;
 
-// Headroom for multi-GPU pods (MultiGpuHeadroom). If D pods must leave before a block of n GPUs is
+// Headroom for multi-GPU pods (MultiGpuHeadroom). If D pods must end before a block of n GPUs is
 // free, the block has the weight
 //
 //   (kBlockDiscount * min(n, kLargeBlock) / kLargeBlock * churn / kFullChurn) ^ D
 
-/// The factor for each pod that must leave. Values of 0.5 to 0.8 give the same results on openb,
-/// and worse ones where many pods request several GPUs. A formula with the probability that D pods
-/// leave before the next pod with several GPUs arrives gave no better results than the formula
-/// above [sim] [packing].
+/// A block's weight is multiplied by this once for each pod that must end. Values of 0.5 to 0.8
+/// give the same results on openb, and worse ones where many pods request several GPUs. A formula
+/// with the probability that D pods end before the next pod with several GPUs arrives gave no
+/// better results than the formula above [sim] [packing].
 inline constexpr double kBlockDiscount = 0.35;
 /// Unit: GPUs. Blocks of fewer GPUs have less weight, because they often become free without help.
 /// The lower weight gains 1.2 points for mixes with many pods of 2 and 4 GPUs (`--regimes`

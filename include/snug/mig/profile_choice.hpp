@@ -51,7 +51,7 @@ struct SliceRequirement {
 /// The number of memory slices in `slices`, in thousandths of all memory slices, rounded down.
 [[nodiscard]] std::int32_t axis_thousandths(const model::MigTable& table, model::AxisMask slices);
 
-/// A measure of how many placements are still possible on a card whose slices use `use`: the sum of
+/// A measure of how many placements are still possible on a card in the state `use`: the sum of
 /// the sizes, in memory slices, of all placements of plain profiles that fit. Overlapping
 /// placements are all counted.
 [[nodiscard]] std::int64_t free_placement_slices(const model::MigTable& table,

@@ -22,8 +22,8 @@ struct TraceNode {
   std::int64_t memory_mib = 0;
   int gpus = 0;
   std::string model;  // the model of its GPUs; empty: it has no GPUs
-  /// The card type of its GPUs if they are in MIG mode, where Snug creates slices as pods ask for
-  /// them. Null: its GPUs are not in MIG mode.
+  /// The card type of the node's GPUs if they are in MIG mode; Snug then creates slices as pods ask
+  /// for them. Null: they are not in MIG mode.
   const mig::MigCard* mig_card = nullptr;
 };
 

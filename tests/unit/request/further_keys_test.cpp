@@ -10,8 +10,8 @@ namespace snug::further_keys_test {
 namespace {
 
 constexpr std::string_view kModelsAllowed =
-    "a list of model names, separated by commas, in which * and ? are wildcards and a leading ! "
-    "excludes, of at most 253 printable characters without ; and =";
+    "model names separated by commas, with * and ? as wildcards and a leading ! to exclude a "
+    "name; at most 253 printable characters without ; and =";
 
 /// What `main` asks for with gpu-fraction: 0.5 and one more annotation.
 std::string half_with(const std::string& key, const std::string& value) {
