@@ -23,18 +23,15 @@ int run(int argc, const char* const* argv) {
   snug::ctl::add_policy_check(app, chosen_action);
   snug::ctl::add_simulate(app, chosen_action);
   try {
-    app.parse(argc, argv);
+    if (const std::string message = snug::config::parse_flags(app, argc, argv); !message.empty())
+      return report_error(kExitUsage, message + "; see --help");
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return kExitOk;
   } catch (const CLI::CallForVersion& version) {
     std::puts(version.what());
     return kExitOk;
-  } catch (const CLI::ParseError& error) {
-    return report_error(kExitUsage, snug::config::flag_error_message(app, error) + "; see --help");
   }
-  if (const std::string message = snug::config::missing_value_message(app); !message.empty())
-    return report_error(kExitUsage, message + "; see --help");
   return chosen_action();
 }
 

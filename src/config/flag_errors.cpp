@@ -1,5 +1,6 @@
 #include "snug/config/flag_errors.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "snug/base/text.hpp"
@@ -88,37 +89,10 @@ std::string dependency_message(const CLI::App& command) {
   return "";
 }
 
-}  // namespace
-
-std::string kebab_case(std::string_view camel_case) {
-  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  std::string kebab;
-  bool in_capitals = false;
-  for (const char c : camel_case) {
-    if (is_upper(c) && !in_capitals) kebab += '-';
-    in_capitals = is_upper(c);
-    kebab += in_capitals ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return kebab;
-}
-
-std::string missing_value_message(const CLI::App& app) {
-  const CLI::App& command = blamed_command(app);
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& value : option->results()) {
-      if (value.size() > 1 && value.starts_with('-') &&
-          command.get_option_no_throw(value.substr(0, value.find('='))) != nullptr)
-        return option->get_name() + " needs a value: " + option->get_type_name();
-    }
-  }
-  return "";
-}
-
-std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error) {
+std::string parse_error_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = blamed_command(app);
   const std::string cli11_message = error.what();
-  std::string sentence = missing_value_message(app);
-  if (!sentence.empty()) return sentence;
+  std::string sentence;
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ExtrasError:
       sentence = extra_words_message(command);
@@ -137,6 +111,59 @@ std::string flag_error_message(const CLI::App& app, const CLI::ParseError& error
       break;
   }
   return sentence.empty() ? cli11_message : sentence;
+}
+
+/// Returns the option `word` of the command, or of its subcommand that was given. Null if there is
+/// none.
+const CLI::Option* find_option(const CLI::App& app, const std::string& word) {
+  if (const CLI::Option* option = app.get_option_no_throw(word); option != nullptr) return option;
+  const auto subcommands = app.get_subcommands();
+  return subcommands.empty() ? nullptr : find_option(*subcommands.front(), word);
+}
+
+/// Returns an error message about a flag without a value. CLI11 takes the next word as the value,
+/// even if that word is a flag. A value that begins with `--` must be written `--flag=--value`.
+std::string missing_value_message(const CLI::App& app, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string& word = words[i];
+    if (!word.starts_with("--")) continue;
+    if (word.find('=') == word.size() - 1)
+      return word.substr(0, word.size() - 1) + " must not be empty";
+    const CLI::Option* option = find_option(app, word);
+    if (option == nullptr || option->get_items_expected_min() == 0) continue;
+    if (i + 1 < words.size() && words[i + 1].starts_with("--"))
+      return word + " needs a value: " + option->get_type_name();
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string kebab_case(std::string_view camel_case) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  std::string kebab;
+  bool in_capitals = false;
+  for (const char c : camel_case) {
+    if (is_upper(c) && !in_capitals) kebab += '-';
+    in_capitals = is_upper(c);
+    kebab += in_capitals ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return kebab;
+}
+
+std::string parse_flags(CLI::App& app, int argc, const char* const* argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  std::string message;
+  try {
+    // CLI11 requires the reverse order.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::Success&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    message = parse_error_message(app, error);
+  }
+  std::string missing_value = missing_value_message(app, words);
+  return missing_value.empty() ? message : missing_value;
 }
 
 }  // namespace snug::config

@@ -127,6 +127,13 @@ std::string set_object(Options& options, std::string_view value) {
   return "";
 }
 
+std::string add_scheduler_name(Options& options, std::string_view value) {
+  if (value.empty() || value.find_first_of(", \t") != value.npos)
+    return "must be the name of one scheduler, without commas and blanks";
+  options.scheduler_names.emplace_back(value);
+  return "";
+}
+
 using Set = std::string (*)(Options&, std::string_view);
 
 template <HostPort Options::* member>
@@ -161,7 +168,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor, nullptr,
      kUnquoted},
     {"schedulerNames", "NAME", "serve only pods of these schedulers; default: all",
-     append<&Options::scheduler_names>, &Options::scheduler_names},
+     add_scheduler_name, &Options::scheduler_names},
     {"apiTimeout", "DURATION",
      "timeout of a call to the API server; less than a third of the scheduler's httpTimeout",
      set_api_timeout},

@@ -47,9 +47,8 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
                  "limits on memory, calls and times; docs/limits.md lists them")
       ->type_name("KEY=N");
   try {
-    std::vector<std::string> words;  // in reverse order, as CLI11 requires
-    for (int i = argc - 1; i > 0; --i) words.emplace_back(argv[i]);
-    app.parse(std::move(words));
+    if (const std::string message = parse_flags(app, argc, argv); !message.empty())
+      return base::fail(base::ErrorCode::kInvalid, message + "; see --help");
   } catch (const CLI::CallForHelp&) {
     // default_str is the value of the flag if it is given without an argument. --help would show
     // default_str as the default of the setting.
@@ -57,12 +56,8 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
     line.print_and_exit = app.help();
   } catch (const CLI::CallForVersion& version) {
     line.print_and_exit = version.what() + std::string("\n");
-  } catch (const CLI::ParseError& error) {
-    return base::fail(base::ErrorCode::kInvalid, flag_error_message(app, error) + "; see --help");
   }
   if (!line.print_and_exit.empty()) return line;
-  if (const std::string message = missing_value_message(app); !message.empty())
-    return base::fail(base::ErrorCode::kInvalid, message + "; see --help");
   if (app.count("--config") > 0 && line.config.empty())
     return bad_flag("--config", "must not be empty");
   for (const OptionRow& row : option_rows()) {

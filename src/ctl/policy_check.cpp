@@ -1,6 +1,8 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "ctl/commands.hpp"
 #include "snug/codec/policy_codec.hpp"
@@ -12,14 +14,15 @@ namespace {
 
 struct CheckFlags {
   std::string file;
-  std::string config;
+  std::optional<std::string> config;
 };
 
 /// Returns the limits that snug-extender has with the configuration file `config`, or the default
-/// limits if `config` is empty. An error message says where the file is wrong.
-base::Result<base::Limits> limits_of(const std::string& config) {
-  if (config.empty()) return base::Limits{};
-  const std::array argv{"snug-extender", "--config", config.c_str()};
+/// limits without one. An error message says where the file is wrong.
+base::Result<base::Limits> limits_of(const std::optional<std::string>& config) {
+  if (!config) return base::Limits{};
+  const std::string config_flag = "--config=" + *config;
+  const std::array argv{"snug-extender", config_flag.c_str()};
   const base::Result<config::Options> options =
       config::read_options(static_cast<int>(argv.size()), argv.data());
   if (!options) return std::unexpected(options.error());
@@ -56,8 +59,7 @@ void add_policy_check(CLI::App& app, Action& chosen_action) {
   check
       ->add_option("--config", flags->config,
                    "take the limits from this configuration file of snug-extender")
-      ->type_name("FILE")
-      ->check([](const std::string& file) { return file.empty() ? "must not be empty" : ""; });
+      ->type_name("FILE");
   check->add_option("file", flags->file, "the policy file (YAML)")->type_name("FILE")->required();
   check->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }

@@ -112,7 +112,7 @@ TEST(KubeconfigTest, WhatCannotBeUsedIsRefusedWithOneSentence) {
   };
   const std::string server = "{server: \"https://h\"}";
   const Row rows[] = {
-      {"{server: h}", "{token: t}", "`server` must be a URL like https://host:6443, not `h`"},
+      {"{server: h}", "{token: t}", "`server` must be a URL like https://host:6443, not \"h\""},
       {"{server: \"https://h:0\"}", "{token: t}", "`server` must be a URL"},
       {"{server: \"https://h:65536\"}", "{token: t}", "`server` must be a URL"},
       {"{server: \"https://u@h\"}", "{token: t}", "`server` must be a URL"},
@@ -214,7 +214,8 @@ TEST_F(InClusterTest, OutsideOfAPodItSaysSo) {
   const TempFolder folder;
   EXPECT_THAT(
       kube::in_cluster(base::Limits{}, folder.path("")).error().message,
-      HasSubstr("this is not a pod; give a kubeconfig, or --cluster FILE for the embedded mode"));
+      HasSubstr(
+          "this is not a pod; give --kubeconfig FILE, or --cluster FILE for the embedded mode"));
   set("10.96.0.1", "a");
   EXPECT_THAT(kube::in_cluster(base::Limits{}, folder.path("")).error().message,
               HasSubstr("do not give a host and port"));

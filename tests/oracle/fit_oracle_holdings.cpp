@@ -44,7 +44,7 @@ void FitOracle::hold(const model::Holding& holding) {
       units = true;
       continue;
     }
-    for (const model::ReservedDevice& device : container.devices()) {
+    for (const auto& device : std::get<std::vector<model::ReservedDevice>>(container.assigned)) {
       devices = true;
       const std::size_t at = gpu_of(device);
       Gpu& gpu = gpus_[at];
@@ -156,12 +156,12 @@ std::int64_t FitOracle::held_by(const model::Holding& holding, std::int64_t repl
   std::int64_t sum = 0;
   std::map<std::pair<int, std::string>, std::vector<Part>> parts;
   for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
-    const model::ReservedContainer& container = holding.reservation.containers[c];
-    if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
+    const auto& given = holding.reservation.containers[c].assigned;
+    if (const auto* units = std::get_if<model::KubeletUnits>(&given)) {
       sum += milli_of_units(replicas, units->resource, units->count);
       continue;
     }
-    for (const model::ReservedDevice& device : container.devices()) {
+    for (const auto& device : std::get<std::vector<model::ReservedDevice>>(given)) {
       const std::int64_t compute =
           device.mode == model::GpuMode::kWhole ? kWholeMilli : device.compute.value;
       parts[{device.index, device.uuid}].push_back({holding.container_type(c), c, {0, compute}});
@@ -208,7 +208,10 @@ model::HoldingPtr FitOracle::holding(const model::GpuRequest& request, const Tak
 FitOracle::Takes FitOracle::takes_of(const model::Holding& holding) const {
   Takes takes;
   for (std::size_t c = 0; c < holding.reservation.containers.size(); ++c) {
-    for (const model::ReservedDevice& device : holding.reservation.containers[c].devices()) {
+    const auto* devices = std::get_if<std::vector<model::ReservedDevice>>(
+        &holding.reservation.containers[c].assigned);
+    if (devices == nullptr) continue;
+    for (const model::ReservedDevice& device : *devices) {
       const auto at = find_gpu(device);
       if (!at || gpus_[*at].vanished) continue;
       takes.push_back({.container = static_cast<std::uint16_t>(c),

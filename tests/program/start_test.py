@@ -37,7 +37,7 @@ class StartTest(unittest.TestCase):
     def test_without_a_cluster_it_says_what_to_name(self):
         ended = run(EXTENDER, KUBERNETES_SERVICE_HOST="", KUBERNETES_SERVICE_PORT="")
         self.assertEqual(ended.returncode, 2)
-        self.assertTrue(re.search("give a kubeconfig, or --cluster FILE for the embedded mode", ended.stdout),
+        self.assertTrue(re.search("give --kubeconfig FILE, or --cluster FILE for the embedded mode", ended.stdout),
                         ended.stdout)
 
 

@@ -42,7 +42,8 @@ inline void add_usage(NodeUsage& sum, const model::Holding& holding) {
       sum.units[units->resource] += units->count;
       continue;
     }
-    for (const model::ReservedDevice& device : containers[c].devices()) {
+    for (const auto& device :
+         std::get<std::vector<model::ReservedDevice>>(containers[c].assigned)) {
       parts[device.index].push_back(
           {holding.container_type(c), c, {device.memory.value, device.compute.value}});
       if (device.mode == model::GpuMode::kWhole) wholes.insert(device.index);

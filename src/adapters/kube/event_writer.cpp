@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "snug/codec/api_status.hpp"
+#include "adapters/kube/reply_meaning.hpp"
 #include "snug/codec/api_writes.hpp"
 #include "snug/codec/object_names.hpp"
 
@@ -108,13 +108,14 @@ void EventWriter::post_event(const model::Notice& notice) {
                                                    .number = event_name_random_(),
                                                    .time = std::chrono::system_clock::now()});
   const auto event_reply = api_caller_.call(service::ApiCall::kEvent, event_request);
-  if (event_reply && event_reply->status < 300) return;
-  log_.write(service::LogLevel::kWarn,
-             "the event `" + notice.reason + "` about the " + (notice.lease ? "Lease " : "pod ") +
-                 notice.name_space + "/" + notice.pod + " was not written: " +
-                 (event_reply ? "the API server answered " + std::to_string(event_reply->status) +
-                                    ": " + codec::status_message(event_reply->body)
-                              : event_reply.error().message));
+  const base::Result<void> event_outcome =
+      event_reply ? write_outcome("the event", *event_reply)
+                  : base::Result<void>(std::unexpected(event_reply.error()));
+  if (event_outcome) return;
+  log_.write(service::LogLevel::kWarn, "the event `" + notice.reason + "` about the " +
+                                           (notice.lease ? "Lease " : "pod ") + notice.name_space +
+                                           "/" + notice.pod +
+                                           " was not written: " + event_outcome.error().message);
 }
 
 }  // namespace snug::kube

@@ -5,6 +5,7 @@
 
 #include "adapters/kube/api_caller.hpp"
 #include "adapters/kube/event_writer.hpp"
+#include "adapters/kube/reply_meaning.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/base/text.hpp"
 #include "snug/codec/api_status.hpp"
@@ -21,14 +22,6 @@ constexpr const char* kMetadataOnly =
 constexpr const char* kMetadataListOnly =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/// Body of the 429 by which an overloaded API server refuses requests; such a reply has no Status.
-constexpr std::string_view kTooManyRequests = "Too many requests, please try again later.";
-
-std::string answered_by(bool from_elsewhere) {
-  return from_elsewhere ? "something that is not the API server answered "
-                        : "the API server answered ";
-}
-
 std::string pod_path(std::string_view name_space, std::string_view name) {
   std::string path = "/api/v1/namespaces/";
   return path.append(name_space).append("/pods/").append(name);
@@ -43,44 +36,6 @@ base::Result<void> check_pod_name(std::string_view name_space, std::string_view 
 std::string random_hex() {
   std::random_device entropy;
   return base::hex_number((std::uint64_t{entropy()} << 32U) | entropy());
-}
-
-/// Whether `reply` is a refusal by the API server itself: a 4xx with a Status (for a 404, with the
-/// reason NotFound), or a 429 with kTooManyRequests. Any other 4xx may come from a proxy
-/// that forwarded the request and then lost the reply.
-bool is_refusal(const ApiReply& reply) {
-  if (reply.status < 400 || reply.status >= 500) return false;
-  if (reply.status == 429 && reply.body.starts_with(kTooManyRequests)) return true;
-  const std::optional<codec::ApiStatus> api_status = codec::read_status(reply.body);
-  return api_status && api_status->code == reply.status &&
-         (reply.status != 404 || api_status->reason == "NotFound");
-}
-
-/// Returns the error code of a write that the API server refused with `http_status`.
-base::ErrorCode code_of_refusal(int http_status) {
-  switch (http_status) {
-    case 404:
-      return base::ErrorCode::kNotFound;
-    case 408:
-      return base::ErrorCode::kUnknown;
-    case 409:
-      return base::ErrorCode::kConflict;
-    case 429:
-      return base::ErrorCode::kUnavailable;
-    default:
-      return base::ErrorCode::kInvalid;
-  }
-}
-
-/// Returns the outcome of a write that got `reply`. `write_name` names the write in the error
-/// message.
-base::Result<void> write_outcome(const std::string& write_name, const ApiReply& reply) {
-  if (reply.status >= 200 && reply.status < 300) return {};
-  const bool is_api_refusal = is_refusal(reply);
-  return base::fail(is_api_refusal ? code_of_refusal(reply.status) : base::ErrorCode::kUnknown,
-                    answered_by(!is_api_refusal && reply.status < 500) +
-                        std::to_string(reply.status) + " to " + write_name + ": " +
-                        codec::status_message(reply.body));
 }
 
 }  // namespace

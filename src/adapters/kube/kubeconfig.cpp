@@ -110,8 +110,9 @@ base::Result<void> read_cluster(const KubeconfigFile& kubeconfig, const codec::Y
   if (!server_text) return std::unexpected(server_text.error());
   const auto cluster_url = parse_http_url(*server_text);
   if (!cluster_url) {
-    return fail_at(kubeconfig, cluster,
-                   "`server` must be a URL like https://host:6443, not `" + *server_text + "`");
+    return fail_at(
+        kubeconfig, cluster,
+        "`server` must be a URL like https://host:6443, not " + base::in_quotes(*server_text));
   }
   endpoint.tls = cluster_url->tls;
   endpoint.host = cluster_url->server.host;
@@ -243,7 +244,7 @@ base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, const std::stri
     return base::fail(
         base::ErrorCode::kInvalid,
         "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, so this is not a pod; "
-        "give a kubeconfig, or --cluster FILE for the embedded mode");
+        "give --kubeconfig FILE, or --cluster FILE for the embedded mode");
   }
   const std::string_view host_text(service_host);
   const bool is_ipv6 = host_text.find(':') != std::string_view::npos;
