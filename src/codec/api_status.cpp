@@ -24,8 +24,9 @@ std::string status_field(const nlohmann::json& status, const char* field_pointer
 std::string status_message(std::string_view body) {
   const auto status = nlohmann::json::parse(body, nullptr, false);
   const auto message_field = status.is_object() ? status.find("message") : status.end();
-  if (message_field != status.end() && message_field->is_string() && *message_field != "") {
-    return base::clip_text(message_field->get_ref<const std::string&>(), kMaxStatusMessage);
+  if (message_field != status.end() && message_field->is_string()) {
+    const auto& json_message = message_field->get_ref<const std::string&>();
+    if (!json_message.empty()) return base::clip_text(json_message, kMaxStatusMessage);
   }
   const std::string_view proto_message = proto_status_message(body);
   std::string message =
