@@ -248,11 +248,10 @@ int run_bench(int argc, char** argv) {
   CLI::App app("Compares policies on the openb trace.", "packing_bench");
   add_flags(app, flags);
   try {
-    app.parse(argc, argv);
+    if (const std::string message = snug::config::parse_flags(app, argc, argv); !message.empty())
+      return complain(kWrong, message + "; see --help");
   } catch (const CLI::Success& help) {
     return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    return complain(kWrong, snug::config::flag_error_message(app, error) + "; see --help");
   }
   if (flags.seeds && !flags.regimes && !flags.mig) {
     return complain(kWrong, "--seeds belongs to --regimes or --mig, which are missing");

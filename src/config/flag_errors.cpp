@@ -121,18 +121,29 @@ const CLI::Option* find_option(const CLI::App& app, const std::string& word) {
   return subcommands.empty() ? nullptr : find_option(*subcommands.front(), word);
 }
 
-/// Returns an error message about a flag without a value. CLI11 takes the next word as the value,
-/// even if that word is a flag. A value that begins with `--` must be written `--flag=--value`.
+/// Whether `word`, which follows a flag, is a flag too. A value that begins with `--` must be
+/// written
+/// `--flag=--value`.
+bool is_flag(const CLI::App& app, const std::string& word) {
+  return word.starts_with("--") ||
+         (word.size() > 1 && word.front() == '-' && find_option(app, word) != nullptr);
+}
+
+/// Returns an error message about a flag with an empty value or without its value. CLI11 takes the
+/// next word as the value, even if that word is a flag.
 std::string missing_value_message(const CLI::App& app, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    const std::string& word = words[i];
-    if (!word.starts_with("--")) continue;
-    if (word.find('=') == word.size() - 1)
-      return word.substr(0, word.size() - 1) + " must not be empty";
-    const CLI::Option* option = find_option(app, word);
-    if (option == nullptr || option->get_items_expected_min() == 0) continue;
-    if (i + 1 < words.size() && words[i + 1].starts_with("--"))
-      return word + " needs a value: " + option->get_type_name();
+    if (!words[i].starts_with("--")) continue;
+    const std::size_t equals = std::min(words[i].find('='), words[i].size());
+    const std::string flag = words[i].substr(0, equals);
+    const CLI::Option* option = find_option(app, flag);
+    if (option == nullptr || option->get_items_expected_max() == 0) continue;
+    const bool separate = equals == words[i].size() && option->get_items_expected_min() > 0;
+    const bool last = i + 1 == words.size();
+    if (equals + 1 == words[i].size() || (separate && !last && words[i + 1].empty()))
+      return flag + " must not be empty";
+    if (separate && !last && is_flag(app, words[i + 1]))
+      return flag + " needs a value: " + option->get_type_name();
   }
   return "";
 }

@@ -128,8 +128,8 @@ std::string set_object(Options& options, std::string_view value) {
 }
 
 std::string add_scheduler_name(Options& options, std::string_view value) {
-  if (value.empty() || value.find_first_of(", \t") != value.npos)
-    return "must be the name of one scheduler, without commas and blanks";
+  if (value.empty() || value.find_first_of(", \t\r\n") != value.npos)
+    return "must be the name of one scheduler, without commas or blanks";
   options.scheduler_names.emplace_back(value);
   return "";
 }
@@ -146,9 +146,8 @@ std::string set_file(Options& options, std::string_view value) {
   return set_text(options.*member, value);
 }
 
-template <auto member>  // points to a list in Options or ServiceOptions
-std::string append(Options& options, std::string_view value) {
-  return set_text((options.*member).emplace_back(), value);
+std::string add_cluster_file(Options& options, std::string_view value) {
+  return set_text(options.cluster.emplace_back(), value);
 }
 
 constexpr bool kUnquoted = true;
@@ -164,7 +163,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"kubeconfig", "FILE", "kubeconfig of the API server; default: in-cluster configuration",
      set_file<&Options::kubeconfig>},
     {"cluster", "FILE", "manifests for an API server in memory, which replaces a real one",
-     append<&Options::cluster>, &Options::cluster},
+     add_cluster_file, &Options::cluster},
     {"kubernetesMinor", "N", "the scheduler's minor version, 28 to 99", set_minor, nullptr,
      kUnquoted},
     {"schedulerNames", "NAME", "serve only pods of these schedulers; default: all",

@@ -27,10 +27,6 @@ std::string description() {
 
 std::string flag_of(const OptionRow& row) { return "--" + kebab_case(row.key); }
 
-std::unexpected<base::Error> bad_flag(const std::string& flag, const std::string& complaint) {
-  return base::fail(base::ErrorCode::kInvalid, flag + " " + complaint);
-}
-
 base::Result<CommandLine> parse(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App app(description(), "snug-extender");
@@ -58,8 +54,6 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
     line.print_and_exit = version.what() + std::string("\n");
   }
   if (!line.print_and_exit.empty()) return line;
-  if (app.count("--config") > 0 && line.config.empty())
-    return bad_flag("--config", "must not be empty");
   for (const OptionRow& row : option_rows()) {
     if (app.count(flag_of(row)) == 0) continue;
     Values& values = flag_values[row.key];
@@ -67,6 +61,10 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
     line.values.emplace(row.key, std::move(values));
   }
   return line;
+}
+
+std::unexpected<base::Error> bad_flag(const std::string& flag, const std::string& complaint) {
+  return base::fail(base::ErrorCode::kInvalid, flag + " " + complaint);
 }
 
 base::Result<void> apply_limits(const CommandLine& line, Options& options) {

@@ -93,10 +93,7 @@ int report_refusal(const DefragFlags& flags, const http::AdminResponse& response
 int run(const DefragFlags& flags) {
   std::multimap<std::string, std::string> query;
   for (const auto& [key, value] : flags.query) {
-    if (!value) continue;
-    if (value->empty())
-      return report_error(kExitUsage, "--" + key + " is empty; give it a value or leave it out");
-    query.emplace(key, *value);
+    if (value) query.emplace(key, *value);
   }
   const bool names_pod = query.contains("pod");
   const bool states_request = std::ranges::any_of(

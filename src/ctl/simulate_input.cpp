@@ -34,9 +34,6 @@ bool same_file(const std::string& path_a, const std::string& path_b) {
 /// other result.
 base::Result<void> check_results(const SimulateFlags& flags) {
   if (flags.svg == "-") return usage_error("--svg must name a file; only --json may be -");
-  if (flags.json && flags.json->empty())
-    return usage_error("--json must name a file or be -, not \"\"");
-  if (flags.svg && flags.svg->empty()) return usage_error("--svg must name a file, not \"\"");
   if (flags.svg && flags.json && same_file(*flags.svg, *flags.json)) {
     return usage_error("--json and --svg name the same file");
   }

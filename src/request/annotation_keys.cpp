@@ -121,7 +121,7 @@ ReadText read_models(std::string_view annotation_value,
                      model::ContainerRequest& container_request) {
   constexpr std::string_view kAllowed =
       "model names separated by commas, with * and ? as wildcards and a leading ! to exclude a "
-      "name; at most 253 printable characters without ; and =";
+      "name; at most 253 printable characters without ; or =";
   if (annotation_value.empty() || annotation_value.size() > kMaxModelFilterBytes ||
       !std::ranges::all_of(annotation_value, is_glob_character)) {
     return std::unexpected(kAllowed);

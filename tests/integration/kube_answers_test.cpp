@@ -120,7 +120,7 @@ TEST_F(KubeAnswersTest, ARefusedEventIsLoggedWithTheStatusOfTheReply) {
     api.warn({"ns", "pod-1", "uid-1", "Malformed", std::to_string(row.status)});
     EXPECT_TRUE(bench.log.wait_for(
         "the event `Malformed` about the pod ns/pod-1 was not written: " + row.answered_by +
-        " to the event: because"));
+        " to its POST: because"));
   }
 }
 

@@ -68,7 +68,7 @@ class PolicyCheckTest(unittest.TestCase):
     def test_an_empty_name_of_the_configuration_is_refused(self):
         done = run(SNUGCTL, "policy", "check", "--config", "", self.file)
         self.assertEqual((done.returncode, done.stdout),
-                         (2, "snugctl: --config must not be empty\n"))
+                         (2, "snugctl: --config must not be empty; see --help\n"))
 
     def test_a_flag_is_no_value_of_another_flag(self):
         done = run(SNUGCTL, "policy", "check", "--config", "--json", self.file)

@@ -114,9 +114,9 @@ class DefragTest(unittest.TestCase):
                             (["--pod", "w", "--gpu-fraction", "1"], "defrag takes --pod"),
                             (["--gpu-fraction", "1.5"], 'Malformed: gpu-fraction is "1.5"'),
                             (["--gpu-count", "2"], "Malformed: gpu-count"),
-                            (["--pod", ""], "--pod is empty; "),
-                            (["--gpu-mig-profile", ""], "--gpu-mig-profile is empty; "),
-                            (["--gpu-fraction", "1", "--namespace", ""], "--namespace is empty; "),
+                            (["--pod", ""], "--pod must not be empty; "),
+                            (["--gpu-mig-profile", ""], "--gpu-mig-profile must not be empty; "),
+                            (["--gpu-fraction", "1", "--namespace", ""], "--namespace must not be empty; "),
                             (["--server", "b"], "--server was given 2 times; it may be given only once; "),
                             (["--no-such"], "see --help")):
             done = self.defrag(*flags)

@@ -1,4 +1,4 @@
-// Parses command lines by CLI11, with error messages that replace CLI11's.
+// Parses command lines with CLI11; the error messages replace CLI11's.
 #pragma once
 
 #include <CLI/CLI.hpp>

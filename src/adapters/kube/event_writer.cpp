@@ -109,7 +109,7 @@ void EventWriter::post_event(const model::Notice& notice) {
                                                    .time = std::chrono::system_clock::now()});
   const auto event_reply = api_caller_.call(service::ApiCall::kEvent, event_request);
   const base::Result<void> event_outcome =
-      event_reply ? write_outcome("the event", *event_reply)
+      event_reply ? write_outcome("its POST", *event_reply)
                   : base::Result<void>(std::unexpected(event_reply.error()));
   if (event_outcome) return;
   log_.write(service::LogLevel::kWarn, "the event `" + notice.reason + "` about the " +

@@ -22,7 +22,7 @@ std::vector<std::smatch> matches(const std::string& text, const std::regex& patt
   return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
 }
 
-/// A cell such as "`what`; `result`: `ok`, `error`". A label without values may have any.
+/// A cell such as "`holder`; `result`: `ok`, `error`". A label without values may have any.
 Labels read_labels(const std::string& cell) {
   Labels labels;
   std::istringstream parts(cell);
@@ -80,7 +80,7 @@ TEST(MetricsTableTest, TheTableListsWhatIsServed) {
   ASSERT_FALSE(expected.empty()) << "no row of a metric in docs/operations.md";
   for (const auto& [metric, labels] : expected) {
     for (const auto& [label, values] : labels) {
-      // Values that depend on the cluster, or that the table does not list.
+      // Values that depend on the cluster.
       if (values.empty() && actual.contains(metric) && actual[metric].contains(label)) {
         actual[metric][label].clear();
       }

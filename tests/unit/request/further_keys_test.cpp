@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kModelsAllowed =
     "model names separated by commas, with * and ? as wildcards and a leading ! to exclude a "
-    "name; at most 253 printable characters without ; and =";
+    "name; at most 253 printable characters without ; or =";
 
 /// What `main` asks for with gpu-fraction: 0.5 and one more annotation.
 std::string half_with(const std::string& key, const std::string& value) {
