@@ -8,6 +8,7 @@ namespace snug::base {
 namespace {
 
 constexpr std::size_t kExcerptBytes = 63;
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 bool is_forbidden_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -95,12 +96,15 @@ std::string clip_text(std::string_view text, std::size_t max_bytes) {
 std::string hex_number(std::uint64_t number) {
   std::string digits(16, '0');
   for (auto digit = digits.rbegin(); number != 0; number >>= 4U, ++digit) {
-    *digit = "0123456789abcdef"[number & 15U];
+    *digit = kHexDigits[number & 15U];
   }
   return digits;
 }
 
-std::string hex_byte(char c) { return hex_number(static_cast<unsigned char>(c)).substr(14); }
+std::string hex_byte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return {kHexDigits[byte >> 4U], kHexDigits[byte & 15U]};
+}
 
 std::optional<std::string> decode_base64(std::string_view text) {
   std::string out;

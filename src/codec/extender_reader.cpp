@@ -315,7 +315,8 @@ base::Result<BindCall> ExtenderReader::read_bind(std::string& body) {
       body_walk.fail_at(FieldPath{nullptr, bind_fields[i].key},
                         "must be a string that is not empty");
     } else if (bind_names[i]->size() > kMaxObjectName) {  // a uid is shorter than a name
-      body_walk.fail_at(FieldPath{nullptr, bind_fields[i].key}, "must have at most 253 characters");
+      body_walk.fail_at(FieldPath{nullptr, bind_fields[i].key},
+                        "must have at most " + std::to_string(kMaxObjectName) + " characters");
     }
   }
   if (!body_walk.ok()) return body_walk.take_error();

@@ -58,9 +58,8 @@ std::string missing_words_message(const CLI::App& command) {
   return commands.empty() ? "" : "a command is required; " + commands;
 }
 
-/// Returns an error message about an option that is given too often or has no value.
-/// `cli11_message` is CLI11's message.
-std::string wrong_count_message(const CLI::App& command, const std::string& cli11_message) {
+/// Returns an error message about an option that is given too often.
+std::string wrong_count_message(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
     if (option->count() > static_cast<std::size_t>(option->get_items_expected_max())) {
@@ -68,9 +67,7 @@ std::string wrong_count_message(const CLI::App& command, const std::string& cli1
              " times; it may be given only once";
     }
   }
-  const CLI::Option* option =
-      command.get_option_no_throw(cli11_message.substr(0, cli11_message.find(':')));
-  return option == nullptr ? "" : option->get_name() + " needs a value: " + option->get_type_name();
+  return "";
 }
 
 std::string dependency_message(const CLI::App& command) {
@@ -101,7 +98,7 @@ std::string parse_error_message(const CLI::App& app, const CLI::ParseError& erro
       sentence = missing_words_message(command);
       break;
     case CLI::ExitCodes::ArgumentMismatch:
-      sentence = wrong_count_message(command, cli11_message);
+      sentence = wrong_count_message(command);
       break;
     case CLI::ExitCodes::RequiresError:
     case CLI::ExitCodes::ExcludesError:
@@ -121,9 +118,8 @@ const CLI::Option* find_option(const CLI::App& app, const std::string& word) {
   return subcommands.empty() ? nullptr : find_option(*subcommands.front(), word);
 }
 
-/// Whether `word`, which follows a flag, is a flag too. A value that begins with `--` must be
-/// written
-/// `--flag=--value`.
+/// Whether `word`, which follows a flag, is a flag too and not the value of that flag. A value that
+/// begins with `--` must be written `--flag=--value`.
 bool is_flag(const CLI::App& app, const std::string& word) {
   return word.starts_with("--") ||
          (word.size() > 1 && word.front() == '-' && find_option(app, word) != nullptr);
@@ -142,7 +138,7 @@ std::string missing_value_message(const CLI::App& app, const std::vector<std::st
     const bool last = i + 1 == words.size();
     if (equals + 1 == words[i].size() || (separate && !last && words[i + 1].empty()))
       return flag + " must not be empty";
-    if (separate && !last && is_flag(app, words[i + 1]))
+    if (separate && (last || is_flag(app, words[i + 1])))
       return flag + " needs a value: " + option->get_type_name();
   }
   return "";

@@ -53,7 +53,6 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion& version) {
     line.print_and_exit = version.what() + std::string("\n");
   }
-  if (!line.print_and_exit.empty()) return line;
   for (const OptionRow& row : option_rows()) {
     if (app.count(flag_of(row)) == 0) continue;
     Values& values = flag_values[row.key];

@@ -1,7 +1,6 @@
 #include <array>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "ctl/commands.hpp"
@@ -14,14 +13,14 @@ namespace {
 
 struct CheckFlags {
   std::string file;
-  std::optional<std::string> config;
+  std::string config;
 };
 
 /// Returns the limits that snug-extender has with the configuration file `config`, or the default
-/// limits without one. An error message says where the file is wrong.
-base::Result<base::Limits> limits_of(const std::optional<std::string>& config) {
-  if (!config) return base::Limits{};
-  const std::string config_flag = "--config=" + *config;
+/// limits if `config` is empty. An error message says where the file is wrong.
+base::Result<base::Limits> limits_of(const std::string& config) {
+  if (config.empty()) return base::Limits{};
+  const std::string config_flag = "--config=" + config;
   const std::array argv{"snug-extender", config_flag.c_str()};
   const base::Result<config::Options> options =
       config::read_options(static_cast<int>(argv.size()), argv.data());

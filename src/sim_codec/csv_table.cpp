@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "snug/base/text.hpp"
-#include "snug/codec/object_names.hpp"
 
 namespace snug::sim_codec {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::size_t kLongestName = 253;  // the maximum length of a Kubernetes name
 
 bool printable_without_blanks(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
@@ -134,9 +134,9 @@ std::int64_t CsvTable::number(std::size_t column, std::int64_t most) {
 
 std::string CsvTable::name(std::size_t column) {
   const std::string_view text = field(column);
-  if (text.empty() || text.size() > codec::kMaxObjectName || !printable_without_blanks(text)) {
+  if (text.empty() || text.size() > kLongestName || !printable_without_blanks(text)) {
     report_problem(std::string(columns_[column].name) + " must be a text of 1 to " +
-                   std::to_string(codec::kMaxObjectName) +
+                   std::to_string(kLongestName) +
                    " printable ASCII characters without blanks, not " + base::in_quotes(text));
   }
   return std::string(text);

@@ -107,10 +107,8 @@ void EventWriter::post_event(const model::Notice& notice) {
   event_request.body = codec::write_event(notice, {.host = reporting_host_,
                                                    .number = event_name_random_(),
                                                    .time = std::chrono::system_clock::now()});
-  const auto event_reply = api_caller_.call(service::ApiCall::kEvent, event_request);
   const base::Result<void> event_outcome =
-      event_reply ? write_outcome("its POST", *event_reply)
-                  : base::Result<void>(std::unexpected(event_reply.error()));
+      write_outcome("its POST", api_caller_.call(service::ApiCall::kEvent, event_request));
   if (event_outcome) return;
   log_.write(service::LogLevel::kWarn, "the event `" + notice.reason + "` about the " +
                                            (notice.lease ? "Lease " : "pod ") + notice.name_space +

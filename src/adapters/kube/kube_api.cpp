@@ -93,10 +93,9 @@ base::Result<void> KubeApi::bind(const model::Binding& binding) {
   bind_request.content_type = codec::kProtobufType;
   bind_request.body = codec::write_binding(binding);
   const auto bind_reply = state_->api_caller.call(service::ApiCall::kBind, bind_request);
-  if (bind_reply) return write_outcome("the binding", *bind_reply);
   // Only a reply with a 2xx status can be too large, so the binding has succeeded.
-  if (bind_reply.error().code == base::ErrorCode::kTooLarge) return {};
-  return std::unexpected(bind_reply.error());
+  if (!bind_reply && bind_reply.error().code == base::ErrorCode::kTooLarge) return {};
+  return write_outcome("the binding", bind_reply);
 }
 
 base::Result<std::optional<model::PodFacts>> KubeApi::get_pod(std::string_view name_space,
@@ -137,10 +136,9 @@ base::Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::
   const std::string room_value =
       std::to_string(room.value) + "." + process_tag + "." + std::to_string(++room_patches);
   patch_request.body = codec::write_annotation_patch("snug.dev/room", room_value);
-  const auto patch_reply =
-      api_caller.call_until(deadline, service::ApiCall::kTouchRoom, patch_request);
-  if (!patch_reply) return std::unexpected(patch_reply.error());
-  return write_outcome("the patch of snug.dev/room", *patch_reply);
+  return write_outcome(
+      "the patch of snug.dev/room",
+      api_caller.call_until(deadline, service::ApiCall::kTouchRoom, patch_request));
 }
 
 base::Result<std::string> KubeApi::State::first_listed_node(CallDeadline deadline) {

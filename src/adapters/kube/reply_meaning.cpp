@@ -42,13 +42,15 @@ std::string answered_by(bool from_elsewhere) {
                         : "the API server answered ";
 }
 
-base::Result<void> write_outcome(const std::string& write_name, const ApiReply& reply) {
-  if (reply.status >= 200 && reply.status < 300) return {};
-  const bool is_api_refusal = is_refusal(reply);
-  return base::fail(is_api_refusal ? code_of_refusal(reply.status) : base::ErrorCode::kUnknown,
-                    answered_by(!is_api_refusal && reply.status < 500) +
-                        std::to_string(reply.status) + " to " + write_name + ": " +
-                        codec::status_message(reply.body));
+base::Result<void> write_outcome(const std::string& write_name,
+                                 const base::Result<ApiReply>& reply) {
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->status >= 200 && reply->status < 300) return {};
+  const bool is_api_refusal = is_refusal(*reply);
+  return base::fail(is_api_refusal ? code_of_refusal(reply->status) : base::ErrorCode::kUnknown,
+                    answered_by(!is_api_refusal && reply->status < 500) +
+                        std::to_string(reply->status) + " to " + write_name + ": " +
+                        codec::status_message(reply->body));
 }
 
 }  // namespace snug::kube

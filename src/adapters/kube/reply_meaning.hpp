@@ -17,9 +17,9 @@ namespace snug::kube {
 /// The beginning of a message about a reply. `from_elsewhere`: the reply is not the API server's.
 [[nodiscard]] std::string answered_by(bool from_elsewhere);
 
-/// Returns the outcome of a write that got `reply`. `write_name` names the write in the error
-/// message.
+/// Returns the outcome of a write that got `reply`, or the error of a write without a reply.
+/// `write_name` names the write in the error message.
 [[nodiscard]] base::Result<void> write_outcome(const std::string& write_name,
-                                               const ApiReply& reply);
+                                               const base::Result<ApiReply>& reply);
 
 }  // namespace snug::kube
