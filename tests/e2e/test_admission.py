@@ -3,7 +3,7 @@
 import re
 
 from harness import manifests
-from harness.api import APPLY_PATCH, MERGE_PATCH, ApiError
+from harness.api import APPLY_PATCH
 from harness.controlplane import EXTENDER_USER
 from harness.objects import gpu_node, many_annotations, pod, share
 from harness.processes import wait_until
@@ -91,20 +91,25 @@ class AdmissionTest(Scenario):
             "apiVersion": "v1", "kind": "Pod", **annotate({KEY: before[KEY]})}, APPLY_PATCH)
         self.check_cluster()
 
-    def test_m_subresources_that_keep_the_annotations(self):
-        """m: pods/ephemeralcontainers and pods/resize drop annotations, and go on for a GPU pod"""
+    def test_m_ephemeral_containers_keep_the_annotations(self):
+        """m: pods/ephemeralcontainers drops annotations, and goes on for a GPU pod"""
+        self._check_kept_by("ephemeralcontainers", {
+            "ephemeralContainers": [{"name": "debug", "image": "busy"}]})
+
+    def test_m_a_resize_keeps_the_annotations(self):
+        """m: pods/resize drops annotations, and goes on for a GPU pod"""
+        self.need_kubernetes(33, "pods/resize")
+        self._check_kept_by("resize", {"containers": [{"name": "main", "resources": {
+            "requests": {"cpu": "20m"}}}]})
+
+    def _check_kept_by(self, where, spec):
         self.start()
         self.place(share("pod-1", "0.5"))
         before = self.pod("pod-1")["metadata"]["annotations"]
-        for where, spec in (
-                ("ephemeralcontainers",
-                 {"ephemeralContainers": [{"name": "debug", "image": "busy"}]}),
-                ("resize", {"containers": [{"name": "main", "resources": {
-                    "requests": {"cpu": "20m"}}}]})):
-            self.admin.call("PATCH", f"{PODS}/pod-1/{where}", {
-                **annotate({KEY: "{}", "gpu-fraction": "1"}), "spec": spec},
-                "application/strategic-merge-patch+json")
-            self.assertEqual(self.pod("pod-1")["metadata"]["annotations"], before, where)
+        self.admin.call("PATCH", f"{PODS}/pod-1/{where}", {
+            **annotate({KEY: "{}", "gpu-fraction": "1"}), "spec": spec},
+            "application/strategic-merge-patch+json")
+        self.assertEqual(self.pod("pod-1")["metadata"]["annotations"], before)
         self.check_cluster()
 
     # What a pod asks.
@@ -169,7 +174,12 @@ class AdmissionTest(Scenario):
                       pod("made", limits={"nvidia.com/hostdev": "1", "memory": "1Gi"}),
                       pod("made", dict.fromkeys(NO_REQUESTS, "1"))):
             self.admin.create(DRY, on("n1", value))
-        level = pod("made")  # what all containers have together: no extended resources
+
+    def test_m_resources_of_a_whole_pod_are_no_gpus(self):
+        """m: what all containers of a pod have together are no extended resources"""
+        self.need_kubernetes(34, "resources of a whole pod")
+        gpu = {"nvidia.com/gpu": "1"}
+        level = pod("made")
         level["spec"]["resources"] = {"limits": gpu, "requests": gpu}
         self.assertTrue(self._refused("POST", DRY, level, "Unsupported value"))
 
@@ -240,7 +250,7 @@ class AdmissionTest(Scenario):
 
     def _bound_with_many(self):
         """Makes the pod `many`, as Snug and a kubelet would leave it; the annotations to change."""
-        tiny = many_annotations(50_000, 250_000)
+        tiny = many_annotations(25_000, 250_000)
         self.snug.create(PODS, on("n1", pod("many", {
             **tiny, KEY: "{}", "snug.dev/visible-devices": "GPU-1", "gpu-fraction": "0.25"})))
         return tiny
@@ -267,11 +277,4 @@ class AdmissionTest(Scenario):
         return value
 
     def _refused(self, method, path, value, why=OURS, kind=None):
-        kind = kind or (MERGE_PATCH if method == "PATCH" else "application/json")
-        try:
-            self.admin.call(method, path, value, kind)
-        except ApiError as error:
-            self.assertEqual(error.status, 422, str(error))
-            self.assertIn(why, error.message)
-            return True
-        return False
+        return self.refused(method, path, value, why, kind)

@@ -1,5 +1,7 @@
 """Scenario c: many pods at once, more than fit."""
 
+import re
+
 from harness import truth
 from harness.objects import gpu_node, share
 from harness.scenario import Scenario, refusal
@@ -27,9 +29,11 @@ class BurstTest(Scenario):
         self.wait_settled(ROOM, PODS_AT_ONCE - ROOM)
         seen = self.check_cluster()
         self.assertEqual(len(seen.used_gpus()), ROOM)
+        reasons = "NoRoom|Promised" if self.reasons_stay() else "NoRoom"
         for pod in self.pods():
             if not truth.is_bound(pod):
-                self.assertIn(f"{NODE_COUNT} NoRoom: ", refusal(pod)[1])
+                counts = re.findall(rf"(\d+) (?:{reasons}): ", refusal(pod)[1])
+                self.assertEqual(sum(map(int, counts)), NODE_COUNT, refusal(pod)[1])
         self._check_calls()
 
     def _check_calls(self):

@@ -8,7 +8,7 @@ BIND = "create pods/binding"
 # Lists and watches belong to no pod; a GET of an unknown pod and the touch are counted apart.
 NOT_PER_POD = {"list pods", "watch pods", "list nodes", "watch nodes", "get pods", "patch nodes",
                "patch pods", "list leases", "watch leases", "get leases", "create leases",
-               "update leases"}
+               "update leases", "delete mirrorparameters", "patch csistoragecapacities"}
 
 
 class CallsTest(Scenario):

@@ -5,36 +5,36 @@ import re
 import tempfile
 
 from harness import manifests, slices
-from harness.api import ApiError
-from harness.asks import all_containers, annotations
+from harness.admission import POLICIES, need_policies, variables_of
+from harness.api import Api, ApiError
 from harness.controlplane import EXTENDER_USER
-from harness.objects import gpu_node, pod, share
+from harness.mirror import MEMORY, MILLI
+from harness.objects import A100_MIB, gpu_node, kubelet_pod, many_annotations, on_node, pod, share
 from harness.pki import follow_page
-from harness.processes import wait_until
-from harness.scenario import PODS, Scenario
+from harness.processes import free_port, wait_until
+from harness.scenario import PODS, Scenario, refusal
 
 MAY = [("", "nodes", "", "list"), ("", "nodes", "", "watch"), ("", "pods", "", "get"),
        ("", "pods", "", "list"), ("", "pods", "", "watch"), ("", "pods", "binding", "create"),
-       ("events.k8s.io", "events", "", "create")]
-MAY_NOT = [("", "nodes", "", "patch"), ("", "pods", "", "patch"), ("", "pods", "", "delete"),
+       ("", "nodes", "status", "patch"), ("events.k8s.io", "events", "", "create")]
+MAY_NOT = [("", "nodes", "", "patch"), ("", "nodes", "status", "update"), ("", "pods", "", "patch"), ("", "pods", "", "delete"),
            ("events.k8s.io", "events", "", "patch"), ("events.k8s.io", "events", "", "get"),
            ("", "pods", "", "create"), ("", "pods", "status", "patch"), ("", "secrets", "", "get"),
            ("", "configmaps", "", "get"), ("coordination.k8s.io", "leases", "", "get")]
+DEFAULT = "default-scheduler"
+DRY = f"{PODS}?dryRun=All"
 CERTIFICATES = re.compile(r"^   ```\n(   mkdir -m 700 snug-pki .*?)^   ```$", re.M | re.S)
-FIELD = re.compile(r"metadata\.annotations\['(.+)'\]")
 
 
-def variables_of(pod_object):
-    """Container name -> its environment, as the kubelet resolves it from the pod: a variable made
-    of an annotation that is not there is empty."""
-    written = annotations(pod_object)
+def amounts(fraction):
+    """The limits of such a share on the only size of card."""
+    milli = round(1000 * float(fraction))
+    return {MILLI: str(milli), MEMORY: str(milli * A100_MIB // 1000)}
 
-    def value_of(variable):
-        if "value" in variable:
-            return variable["value"]
-        return written.get(FIELD.fullmatch(variable["valueFrom"]["fieldRef"]["fieldPath"])[1], "")
-    return {container["name"]: {each["name"]: value_of(each) for each in container["env"]}
-            for container in all_containers(pod_object)}
+
+def mirrored(name, fraction, **options):
+    """As admission completes it in the shared shape."""
+    return share(name, fraction, limits=amounts(fraction), scheduler=DEFAULT, **options)
 
 
 def shown(device):
@@ -45,21 +45,56 @@ def shown(device):
 class DeployTest(Scenario):
     def test_m_every_manifest_is_accepted(self):
         """m: the API server accepts every manifest, and the pod under Pod Security restricted"""
-        files = set()
         self._make_runtime_class()
-        for name, value in manifests.objects():
-            with self.subTest(file=name, kind=value["kind"], name=value["metadata"]["name"]):
-                answer = manifests.apply_object(self.admin, value, dry_run=True)
-                self.assertEqual(answer["kind"], value["kind"])
-                files.add(name)
-        self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "admission-policy.yaml",
-                              "admission-dedicated.yaml", "dedicated.yaml", "shared-extender.yaml",
+        files = self._accepted(lambda name: name != POLICIES)
+        self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "wake-1.31.yaml",
+                              "admission-policy.yaml", "mirror-parameters.yaml", "admission-webhook.yaml",
+                              "admission-pods.yaml", "admission-devices.yaml", "node-capacity.yaml",
+                              "admission-dedicated.yaml", "admission-shared.yaml",
+                              "dedicated.yaml", "shared-extender.yaml",
                               "kustomization.yaml", "demo/pods.yaml",
                               "examples/time-slicing.yaml", "examples/mps.yaml",
                               "examples/two-containers.yaml", "examples/mig.yaml",
-                              "examples/nodes.yaml"}, files)
+                              "examples/nodes.yaml", "examples/quota.yaml"}, files)
         answer = self._try_pod("dedicated.yaml", "Deployment")
         self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
+
+    def test_m_the_policies_that_change_pods_are_accepted(self):
+        """m: the API server accepts admission-gpu-pods.yaml"""
+        need_policies(self)
+        self.assertEqual(self._accepted(lambda name: name == POLICIES), {POLICIES})
+
+    def _accepted(self, wanted):
+        """The files of deploy/ whose names are wanted, after a dry run of all that is in them."""
+        files = set()
+        for name, value in manifests.objects():
+            if wanted(name):
+                with self.subTest(file=name, kind=value["kind"], name=value["metadata"]["name"]):
+                    answer = manifests.apply_object(self.admin, value, dry_run=True)
+                    self.assertEqual(answer["kind"], value["kind"])
+                    files.add(name)
+        return files
+
+    def test_m_the_scheduler_answers_its_probes(self):
+        """m: the probes of the scheduler in dedicated.yaml are answered, also without a certificate"""
+        [deployment] = [value for value in manifests.read("dedicated.yaml")
+                        if value["kind"] == "Deployment"]
+        [scheduler] = [each for each in deployment["spec"]["template"]["spec"]["containers"]
+                       if each["name"] == "scheduler"]
+        port = free_port()
+        process = self.start_scheduler(port=port)
+        probes = Api(port, self.plane.pki.ca)
+
+        def answers():
+            process.must_run()
+            try:
+                return probes.send("GET", "/metrics")
+            except OSError:
+                return None
+        wait_until("the scheduler answers", answers)
+        for kind in ("startupProbe", "livenessProbe"):
+            path = scheduler[kind]["httpGet"]["path"]
+            self.assertEqual(probes.send("GET", path), (200, b"ok"), kind)
 
     def test_m_the_shared_shape_needs_its_pod_security(self):
         """m: the shared shape's pod is accepted in the namespace as its own file makes it, alone"""
@@ -93,7 +128,7 @@ class DeployTest(Scenario):
             "NVIDIA_VISIBLE_DEVICES": device["uuid"],
             "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "0=3815M",
             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "30",
-            "CUDA_MPS_PIPE_DIRECTORY": "/mps/pipe"}})
+            "CUDA_MPS_PIPE_DIRECTORY": "/mps/nvidia.com/gpu/pipe"}})
         self.check_cluster()
 
     def test_m_containers_with_shares_of_their_own(self):
@@ -123,19 +158,69 @@ class DeployTest(Scenario):
         self.check_cluster()
 
     def test_m_the_shared_shape_over_tls(self):
-        """m: the cluster's own scheduler asks Snug over TLS, with a client certificate"""
+        """m: the cluster's own scheduler asks Snug over TLS, with a client certificate, about GPU pods"""
+        self._start_shared(gpu_node("n1", 1), gpu_node("n2", 1, kubelet=True))
+        self.place(mirrored("part", "0.5"))
+        self.place(kubelet_pod("units", scheduler=DEFAULT))
+        self.assertEqual(self.extender_calls()["create pods/binding"], 2)
+        self.place(pod("plain", scheduler=DEFAULT))
+        self.assertEqual(self.extender_calls()["create pods/binding"], 2)
+        self.post_pods(mirrored("waits", "0.75", **on_node("n1")))
+        self.wait_refused("waits", "Insufficient snug.dev/gpu-milli")
+        self.post_pods(pod("exclusive", {"gpu-fraction": "0.5", "gpu-isolation": "mps"},
+                           limits=amounts("0.5"), scheduler=DEFAULT))
+        self.wait_refused("exclusive", "WrongMode")
+        self.check_cluster()
+
+    def test_m_the_shared_shape_while_snug_is_away(self):
+        """m: without Snug the cluster's own scheduler binds pods without GPUs, and no other"""
+        self._start_shared(gpu_node("n1", 1), gpu_node("n2", 1, kubelet=True))
+        self.place(mirrored("part", "0.5"))
+        self.extender.kill()
+        self.post_pods(mirrored("share", "0.25"), kubelet_pod("units", scheduler=DEFAULT))
+        for name in ("share", "units"):
+            wait_until(f"{name} has been tried in vain",
+                       lambda name=name: refusal(self.pod(name))[0] == "SchedulerError")
+        self.place(pod("plain", scheduler=DEFAULT))
+        self.extender.start()
+        for name in ("share", "units"):
+            self.wait_bound(name)
+        self.check_cluster()
+
+    def test_m_the_shared_shape_refuses_pods_that_snug_would_not_see(self):
+        """m: admission-shared.yaml refuses every GPU pod about which the scheduler would not ask Snug"""
+        self.admin.create(DRY, share("probe", "0.5", scheduler=DEFAULT))
+        self.addCleanup(wait_until, "the policy has gone",
+                        lambda: not self._is_unmanaged(share("probe", "0.5", scheduler=DEFAULT)))
+        self.addCleanup(manifests.remove, self.admin, "admission-shared.yaml")
+        manifests.apply(self.admin, "admission-shared.yaml")
+        wait_until("the policy is enforced",
+                   lambda: self._is_unmanaged(share("probe", "0.5", scheduler=DEFAULT)))
+        slice_limits = {"nvidia.com/mig-1g.5gb": "1"}
+        for value in (*(pod("made", {key: "1"}) for key in ("gpu-memory", "gpu-count",
+                                                             "gpu-mig-profile.main", "gpu-policy")),
+                      pod("made", {"gpu-fraction": "0.5"}, limits={"cpu": "1"}, init=("first",)),
+                      pod("made", limits=slice_limits),
+                      pod("made", {"gpu-policy": "x"}, limits=slice_limits)):
+            self.assertTrue(self._is_unmanaged(value), value)
+        for value in (pod("made"), pod("made", {"gpu-fractions": "1", "note": "gpu-fraction"}),
+                      mirrored("made", "0.5"), kubelet_pod("made"),
+                      pod("made", {"gpu-policy": "x"}, limits={"nvidia.com/gpu.shared": "1"}),
+                      pod("made", limits={"example.org/mig-1g.5gb": "1"}),
+                      pod("made", many_annotations(50_000))):
+            self.assertFalse(self._is_unmanaged(value), value)
+
+    def _start_shared(self, *nodes):
         made = self._certificates_of_the_page()
         self.start(flags={"tls-cert": made / "server.crt", "tls-key": made / "server.key",
-                          "client-ca": made / "ca.crt"},
+                          "client-ca": made / "ca.crt", "smallest-gpu-mib": A100_MIB,
+                          "largest-gpu-mib": A100_MIB},
                    shared_tls={"caFile": str(made / "ca.crt"), "certFile": str(made / "client.crt"),
                                "keyFile": str(made / "client.key")})
-        self.post_nodes(gpu_node("n1", 1))
-        self.place(share("part", "0.5", scheduler="default-scheduler"))
-        self.place(pod("plain", scheduler="default-scheduler"))
-        self.post_pods(share("waits", "0.75", scheduler="default-scheduler"))
-        self.wait_refused("waits", "NoRoom")
-        self.assertEqual(self.extender_calls()["create pods/binding"], 2)
-        self.check_cluster()
+        self.post_nodes(*nodes)
+
+    def _is_unmanaged(self, value):
+        return self.refused("POST", DRY, value, "the scheduler would not ask Snug")
 
     def test_m_least_rights(self):
         """m: rbac.yaml gives the extender what it needs and no more"""
@@ -143,6 +228,9 @@ class DeployTest(Scenario):
             for right in rights:
                 self.assertEqual(self._allowed("default", *right), allowed, right)
         self.assertTrue(self._allowed("snug", "", "pods", "", "patch"))
+        self.assertTrue(self._allowed("", "snug.dev", "mirrorparameters", "", "create"))
+        self.assertFalse(self._allowed("", "snug.dev", "mirrorparameters", "", "patch"),
+                         "of any name")
         self.assertTrue(self._allowed("snug", "coordination.k8s.io", "leases", "", "create"))
         self.assertFalse(self._allowed("snug", "coordination.k8s.io", "leases", "", "update"),
                          "of any name")

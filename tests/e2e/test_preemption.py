@@ -4,23 +4,18 @@ On 1.36 kube-scheduler looks for victims only where CPU, memory or extended reso
 in each scenario the low pods fill the node's CPU too.
 """
 
-from harness import manifests
 from harness.objects import gpu_node, on_node, pod, share
+from harness.priorities import HOUR, post_priorities
 from harness.processes import wait_until
 from harness.scenario import Scenario
 
-PRIORITIES = {"low": 10, "middle": 100, "high": 1000}
-HOUR = 3600  # no kubelet runs: a deleted pod stays until it is deleted with no grace at all
 CPU = {"cpu": "8"}
 
 
 class PreemptionTest(Scenario):
     def setUp(self):
         super().setUp()
-        for name, value in PRIORITIES.items():
-            manifests.apply_object(self.admin, {
-                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
-                "metadata": {"name": name}, "value": value})
+        post_priorities(self.admin)
 
     def test_t_exactly_enough_victims(self):
         """t: half a GPU takes two quarters, though the CPU of one would do, and no third"""

@@ -10,7 +10,7 @@ import urllib.parse
 
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-REQUEST_SECONDS = 30
+REQUEST_SECONDS = 60  # the API server gives up then, too
 
 
 class ApiError(Exception):
@@ -100,11 +100,12 @@ class Api:
     def patch(self, path, value):
         return self.call("PATCH", path, value, MERGE_PATCH)
 
-    def delete(self, path, missing_ok=False):
-        """Deletes with grace period 0; an object, or a whole collection."""
+    def delete(self, path, missing_ok=False, **options):
+        """Deletes with grace period 0; an object, or a whole collection. `options`: more of
+        DeleteOptions, which the API server does not read from the query of a request with a body."""
         try:
             return self.call("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions",
-                                              "gracePeriodSeconds": 0})
+                                              "gracePeriodSeconds": 0, **options})
         except ApiError as error:
             if error.status == 404 and missing_ok:
                 return None

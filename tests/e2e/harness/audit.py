@@ -34,6 +34,14 @@ class AuditLog:
             calls[f"{entry['verb']} {resource}"] += 1
         return calls
 
+    def deleted_since(self, mark, user, resource):
+        """The names of the objects that the user has deleted, one by one."""
+        return [entry["objectRef"]["name"] for entry in self.entries_since(mark)
+                if (entry["verb"], entry["stage"]) == ("delete", "ResponseComplete")
+                and entry["user"]["username"] == user
+                and entry["objectRef"]["resource"] == resource
+                and entry["responseStatus"]["code"] == 200]
+
     def forbidden_since(self, mark, user):
         """Calls that RBAC or admission refused: there should be none."""
         return [f"{entry['verb']} {entry['requestURI']}" for entry in self.entries_since(mark)

@@ -18,7 +18,8 @@ BUILD = pathlib.Path(__file__).resolve().parents[1] / "controlplane/build.sh"
 NO_GO = 3  # build.sh: no Go >= 1.26
 TOKEN_SECONDS = 86_400  # longer than any run
 SECRETS = "/api/v1/namespaces/snug/secrets"
-DEPLOYED = ("rbac.yaml", "admission-policy.yaml")
+DEPLOYED = ("rbac.yaml", "admission-policy.yaml", "admission-pods.yaml", "admission-devices.yaml",
+            "node-capacity.yaml")
 
 RELEASED_LEASE = {
     "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -28,40 +29,44 @@ RELEASED_LEASE = {
              "renewTime": "2026-01-01T00:00:00.000000Z"},
 }
 
-# Every call of the extender, and what the scheduler writes to pods.
+# Every call of the extender, and what the scheduler writes to pods and deletes of them.
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [
         {"level": "Metadata", "users": [EXTENDER_USER]},
-        {"level": "Metadata", "users": [SCHEDULER_USER], "verbs": ["create", "patch", "update"],
+        {"level": "Metadata", "users": [SCHEDULER_USER],
+         "verbs": ["create", "patch", "update", "delete"],
          "resources": [{"group": "", "resources": ["pods", "pods/binding", "pods/status"]}]},
         {"level": "None"},
     ],
 }
 
 
-def build_programs():
-    """The folder of the built programs; None where there is no Go to build them with."""
-    code, folder = output_of([BUILD])
+def build_programs(build=BUILD, version=None):
+    """The folder of the built programs; None where there is no Go to build them with. `version`: of
+    Kubernetes, such as 1.30, instead of the newest."""
+    code, folder = output_of([build, version] if version else [build])
     if code == NO_GO:
         return None
     if code != 0:
-        raise SystemExit("the control plane could not be built")
+        raise SystemExit(f"{build} failed")
     return folder.strip()
 
 
 class ControlPlane:
     """Start it, use `admin`, and stop() it in any case. Logs lie in `folder` until then.
 
-    `audited`: the extender's calls are written down, which costs the API server time.
+    `audited`: the extender's calls are written down, which costs the API server time. `flags`: more
+    of the API server's.
     """
 
-    def __init__(self, programs, deployed=DEPLOYED, audited=True):
+    def __init__(self, programs, deployed=DEPLOYED, audited=True, flags=()):
         self.programs = pathlib.Path(programs)
         self._deployed = deployed
         self._audited = audited
+        self._flags = flags
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="snug-e2e-"))
         self.processes = []
         self.pki = Pki(self.folder / "pki")
@@ -69,6 +74,7 @@ class ControlPlane:
         self.server = f"https://127.0.0.1:{self.port}"
         self.audit = AuditLog(self.folder / "audit.log")
         self.admin = None
+        self.minor = None  # of Kubernetes: 36 for 1.36.3
         self.etcd = None  # its URL
         self._token_file = self.folder / "pki" / "extender.token"
         self._token_secret = None
@@ -79,7 +85,9 @@ class ControlPlane:
         self._api_server = self._start_api_server(self.etcd)
         self.admin = self.client("admin", "e2e-admin", ["system:masters"])
         wait_until("the API server is ready", self._ready, 60)
-        for name in self._deployed:
+        self.minor = int(self.admin.get("/version")["gitVersion"].split(".")[1])
+        wake = ["wake-1.31.yaml"] if self.minor < 32 else []
+        for name in [*self._deployed, *wake]:
             manifests.apply(self.admin, name)
         self.release_lease()
 
@@ -199,7 +207,7 @@ class ControlPlane:
             # No controller makes service accounts here, and none would clear the taint.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             "--delete-collection-workers=8",
-            *audit])
+            *audit, *self._flags])
 
     def _ready(self):
         for process in self.processes:

@@ -10,7 +10,8 @@ import uuid
 from .manifests import ROOT
 from .processes import wait_until
 
-_FIRST_LINE = re.compile(r"listening extender=127\.0\.0\.1:(\d+) admin=127\.0\.0\.1:(\d+)")
+_FIRST_LINE = re.compile(r"listening extender=127\.0\.0\.1:(\d+) admin=127\.0\.0\.1:(\d+)"
+                         r"(?: webhook=127\.0\.0\.1:(\d+))?")
 _METRIC = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
 
 
@@ -30,7 +31,7 @@ class Extender:
         # A container that is restarted keeps its pod's uid.
         self._env = {"POD_UID": str(uuid.uuid4()), **(env or {})}
         self.process = None
-        self.port = self.admin_port = None
+        self.port = self.admin_port = self.webhook_port = None
 
     def start(self, wait_ready=True):
         """The first start picks the ports, later ones use them again."""
@@ -43,9 +44,12 @@ class Extender:
         match = _FIRST_LINE.fullmatch(line)
         if not match:
             raise RuntimeError(f"the first line of snug-extender is {line!r}")
-        self.port, self.admin_port = (int(port) for port in match.groups())
+        self.port, self.admin_port, self.webhook_port = (
+            port and int(port) for port in match.groups())
         self._flags["listen"] = f"127.0.0.1:{self.port}"
         self._flags["admin-listen"] = f"127.0.0.1:{self.admin_port}"
+        if self.webhook_port:
+            self._flags["webhook-listen"] = f"127.0.0.1:{self.webhook_port}"
         if wait_ready:
             wait_until("snug-extender is ready", self.ready, 30)
 

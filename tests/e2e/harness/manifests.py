@@ -15,21 +15,36 @@ _KINDS = {
     "Namespace": ("/api/v1", "namespaces", False),
     "ServiceAccount": ("/api/v1", "serviceaccounts", True),
     "ConfigMap": ("/api/v1", "configmaps", True),
+    "Secret": ("/api/v1", "secrets", True),
     "Service": ("/api/v1", "services", True),
+    "ResourceQuota": ("/api/v1", "resourcequotas", True),
     "Deployment": ("/apis/apps/v1", "deployments", True),
     "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies", True),
+    "CSIStorageCapacity": ("/apis/storage.k8s.io/v1", "csistoragecapacities", True),
     "Node": ("/api/v1", "nodes", False),
     "Pod": ("/api/v1", "pods", True),
+    "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1", "priorityclasses", False),
     "RuntimeClass": ("/apis/node.k8s.io/v1", "runtimeclasses", False),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles", False),
+    "CustomResourceDefinition": (
+        "/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+    "MirrorParameters": ("/apis/snug.dev/v1", "mirrorparameters", False),
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "MutatingWebhookConfiguration": (
+        "/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", False),
+    "ValidatingWebhookConfiguration": (
+        "/apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", False),
     "ValidatingAdmissionPolicy": (
         "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies", False),
+    "MutatingAdmissionPolicy": (
+        "/apis/admissionregistration.k8s.io/v1", "mutatingadmissionpolicies", False),
+    "MutatingAdmissionPolicyBinding": (
+        "/apis/admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings", False),
     "ValidatingAdmissionPolicyBinding": (
         "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", False),
 }

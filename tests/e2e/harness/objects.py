@@ -81,9 +81,10 @@ def pod(name, annotations=None, *, limits=None, node_selector=None, affinity=Non
         containers=("main",), init=()):
     """A pod of one container, `main`, or of `containers`, and of `init`: names of plain init
     containers, with a `+` in front of those that are sidecars. The first has the pod's limits and
-    all of its CPU. `priority`: a PriorityClass; `grace`: seconds until a kubelet would kill it."""
+    all of its CPU. `priority`: a PriorityClass; `grace`: seconds until a kubelet would kill it;
+    `scheduler`: None if the pod does not say."""
     spec = {
-        "schedulerName": scheduler,
+        **({"schedulerName": scheduler} if scheduler else {}),
         "terminationGracePeriodSeconds": grace,
         "containers": [{"name": each, "image": "busy", "resources": {
             "requests": {"cpu": cpu} if each == containers[0] and cpu != "0" else {},

@@ -41,6 +41,13 @@ def output_of(command):
     return done.returncode, done.stdout
 
 
+def all_output_of(command, env, text):
+    """(exit code, both outputs in one) of a program that reads `text`, and ends in a minute."""
+    done = subprocess.run(command, input=text or "", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, **env}, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout
+
+
 def tail(path, lines=TAIL_LINES):
     try:
         text = path.read_text(errors="replace")

@@ -6,8 +6,11 @@ import tempfile
 import unittest
 
 from . import manifests, truth
+from .api import MERGE_PATCH, ApiError
+from .controllers import ControllerManagers, remove_workloads
 from .controlplane import EXTENDER_USER, SCHEDULER_USER
 from .extender import Extender
+from .kubectl import Kubectl
 from .objects import bare_node
 from .processes import wait_until
 from .scheduler import Schedulers
@@ -35,6 +38,8 @@ class Session:
         self.plane = plane
         self.schedulers = Schedulers(plane)
         self.extender_kubeconfig = plane.extender_kubeconfig()
+        self.controllers = ControllerManagers(plane)
+        self.kubectl = Kubectl(plane)
         for name in TENANTS:
             manifests.apply_object(plane.admin, {
                 "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -70,6 +75,7 @@ class Scenario(unittest.TestCase):
     def setUp(self):
         self.plane = self.session.plane
         self.admin = self.plane.admin
+        self.kubectl = self.session.kubectl
         self.extender = None
         self.scheduler = None
         self._wipe()
@@ -101,7 +107,8 @@ class Scenario(unittest.TestCase):
         """One that is not started yet; it ends with the scenario."""
         extender = Extender(
             self.plane, kubeconfig or self.session.extender_kubeconfig,
-            {"answer": answer, "policy": policy, **(flags or {})},
+            {"answer": answer, "policy": policy, "kubernetes-minor": self.plane.minor,
+             **(flags or {})},
             {"POD_NAME": own_pod, "POD_NAMESPACE": "snug" if own_pod else "",
              **self._uid_of(own_pod)}, host)
         self.addCleanup(extender.stop)
@@ -112,10 +119,17 @@ class Scenario(unittest.TestCase):
         return {"POD_UID": pod["metadata"]["uid"]} if pod else {}
 
     def start_scheduler(self, **options):
-        """One more kube-scheduler; `options` are harness.scheduler.configuration()'s."""
+        """One more kube-scheduler; `options` are those of harness.scheduler's start()."""
         scheduler = self.session.schedulers.start(**options)
         self.addCleanup(scheduler.stop)
         return scheduler
+
+    def start_controllers(self, *controllers):
+        """A kube-controller-manager with these controllers, or with harness.controllers.CONTROLLERS;
+        what it controls ends with the scenario."""
+        manager = self.session.controllers.start(*[controllers] if controllers else [])
+        self.addCleanup(manager.stop)
+        self.addCleanup(remove_workloads, self.admin, ("default", *TENANTS))
 
     def policy_file(self, text):
         """A file with that policy, which goes with the scenario."""
@@ -124,6 +138,17 @@ class Scenario(unittest.TestCase):
         path = pathlib.Path(folder.name) / "policy.yaml"
         path.write_text(text)
         return path
+
+    def need_kubernetes(self, minor, what):
+        """Skips the scenario, or the rest of it, where the control plane is older than 1.<minor>.
+        `what` came with that version."""
+        if self.session.plane.minor < minor:
+            self.skipTest(f"{what}: since Kubernetes 1.{minor}")
+
+    def reasons_stay(self):
+        """Before 1.32 kube-scheduler does not try a pod again because other pods were bound. One that was
+        refused while they were about to be bound says so (Promised) until it is tried again."""
+        return self.plane.minor < 32
 
     # Objects.
 
@@ -197,19 +222,35 @@ class Scenario(unittest.TestCase):
     def wait_settled(self, bound, refused=0, text="NoRoom", seconds=120, namespace="default"):
         """So many pods are bound, and so many refused with that text."""
         seen = {}
+        texts = (text, "Promised: ") if self.reasons_stay() else (text,)
+
+        def says(pod):
+            return any(each in refusal(pod)[1] for each in texts)
 
         def settled():
             pods = self.pods(namespace)
             seen["bound"] = sum(map(truth.is_bound, pods))
-            seen["refused"] = sum(text in refusal(pod)[1] and refusal(pod)[0] == "Unschedulable"
-                                  for pod in pods)
+            seen["refused"] = sum(says(pod) and refusal(pod)[0] == "Unschedulable" for pod in pods)
             return (seen["bound"], seen["refused"]) == (bound, refused)
         try:
             wait_until("", settled, seconds, every=0.3)
         except TimeoutError:
-            self.fail(f"not {bound} bound and {refused} {text} within {seconds} s: {seen}")
+            others = [refusal(pod) for pod in self.pods(namespace)
+                      if not truth.is_bound(pod) and not says(pod)]
+            self.fail(f"not {bound} bound and {refused} {text} within {seconds} s: {seen}; {others}")
 
     # Checks.
+
+    def refused(self, method, path, value, why, kind=None):
+        """Whether an admission policy refuses this, with a message that contains `why`."""
+        kind = kind or (MERGE_PATCH if method == "PATCH" else "application/json")
+        try:
+            self.admin.call(method, path, value, kind)
+        except ApiError as error:
+            self.assertEqual(error.status, 422, str(error))
+            self.assertIn(why, error.message)
+            return True
+        return False
 
     def truth(self, vanished=()):
         return truth.Truth(self.admin.list(NODES), self.admin.list("/api/v1/pods"), vanished)

@@ -49,10 +49,17 @@ class Schedulers:
         self._kubeconfig = plane.kubeconfig("scheduler", SCHEDULER_USER)
         self._starts = 0
 
-    def start(self, host=None, **options):
-        """`options` are configuration()'s."""
+    def start(self, host=None, port=0, **options):
+        """`port`: where it answers probes; 0: nowhere. `options` are configuration()'s."""
         self._starts += 1
         path = self._plane.folder / f"scheduler-{self._starts}.json"
         path.write_text(json.dumps(configuration(self._kubeconfig, **options), indent=1))
         return self._plane.run("kube-scheduler", [
-            self._plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"], host=host)
+            self._plane.programs / "kube-scheduler", f"--config={path}", f"--secure-port={port}",
+            *(self._serving() if port else ())], host=host)
+
+    def _serving(self):
+        certificate, key = self._plane.pki.issue("scheduler-server", "kube-scheduler",
+                                                 hosts=["IP:127.0.0.1"])
+        return ["--bind-address=127.0.0.1", f"--tls-cert-file={certificate}",
+                f"--tls-private-key-file={key}"]

@@ -1,0 +1,8 @@
+//go:build tools
+
+// Package tools names the program that tests/node/build.sh builds, so that `go mod tidy` keeps its modules.
+package tools
+
+import (
+	_ "k8s.io/kubernetes/cmd/kubelet"
+)

@@ -1,0 +1,236 @@
+"""One node: kubelet and containerd, unmodified, as root on this machine."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import uuid
+
+import image
+from harness.processes import free_port, wait_until
+
+IMAGE, PAUSE = "localhost/busy:1", "localhost/pause:1"
+KUBELET_ROOT = pathlib.Path("/var/lib/kubelet")  # the kubelet's own path for plug-ins
+DEVICE_PLUGINS = KUBELET_ROOT / "device-plugins"
+CGROUPS = pathlib.Path("/sys/fs/cgroup")
+SLEEP = ["/bin/sleep", "1000000"]
+
+
+def obstacle():
+    """Why no node can run on this machine, as a sentence, or None."""
+    if os.geteuid() != 0:
+        return "a kubelet needs root"
+    if any(each.name != DEVICE_PLUGINS.name for each in _listed(KUBELET_ROOT)):
+        return f"{KUBELET_ROOT} is in use: this machine is a node already"
+    if any(CGROUPS.glob("kubepods")) or any(CGROUPS.glob("*/kubepods")):
+        return "there are cgroups kubepods: this machine is a node already"
+    return None
+
+
+def _listed(folder):
+    return list(folder.iterdir()) if folder.exists() else []
+
+
+def _containerd_config(folder, runc):
+    cni = "plugins.'io.containerd.cri.v1.runtime'.cni"
+    options = "plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc"
+    return f"""
+version = 4
+root = '{folder}/root'
+state = '{folder}/state'
+[plugins.'io.containerd.server.v1.grpc']
+  address = '{folder}/c.sock'
+[plugins.'io.containerd.server.v1.ttrpc']
+  address = '{folder}/c.sock.ttrpc'
+[plugins.'io.containerd.internal.v1.opt']
+  path = '{folder}/opt'
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = '{PAUSE}'
+[plugins.'io.containerd.cri.v1.runtime']
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+  disable_hugetlb_controller = true
+  tolerate_missing_hugetlb_controller = true
+[{cni}]
+  bin_dirs = ['{folder}/cni']
+  conf_dir = '{folder}/cni'
+[{options}]
+  runtime_type = 'io.containerd.runc.v2'
+[{options}.options]
+  BinaryName = '{runc}'
+  SystemdCgroup = false
+[plugins.'io.containerd.nri.v1.nri']
+  disable = true
+"""
+
+
+def _kubelet_config(folder, port, runtime):
+    none_left = dict.fromkeys(("nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
+        "containerRuntimeEndpoint": f"unix://{runtime}",
+        "cgroupDriver": "cgroupfs", "enforceNodeAllocatable": [], "failCgroupV1": False,
+        "failSwapOn": False, "oomScoreAdj": 0, "makeIPTablesUtilChains": False,
+        "localStorageCapacityIsolation": False,
+        "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+        "authorization": {"mode": "AlwaysAllow"},
+        "address": "127.0.0.1", "port": port, "healthzPort": 0, "resolvConf": "",
+        "evictionHard": {"memory.available": "1Mi", **none_left},
+        "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
+        "podLogsDir": f"{folder}/logs", "nodeStatusUpdateFrequency": "5s",
+    }
+
+
+class Node:
+    """Made by start(); remove() in any case. Only one can exist on a machine: some paths are fixed."""
+
+    def __init__(self, plane, programs, name):
+        self.name = name
+        self._plane = plane
+        self._programs = programs
+        # Short, because the path of a Unix socket has at most 107 bytes.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="node-"))
+        self.socket = self.folder / "c.sock"
+        self._boot_id = self.folder / "boot-id"
+        self._kubeconfig = plane.kubeconfig(name, f"system:node:{name}", ["system:nodes"])
+        self._port = free_port()
+        self.containerd = self.kubelet = None
+        self._write_settings()
+
+    def _write_settings(self):
+        for name in ("cni", "logs"):
+            (self.folder / name).mkdir()
+        # Makes the node Ready; the pods of the tests use the node's network.
+        (self.folder / "cni/node.conflist").write_text(json.dumps({
+            "cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "none"}]}))
+        (self.folder / "containerd.toml").write_text(
+            _containerd_config(self.folder, self._programs / "runc"))
+        self._new_boot_id()
+
+    def start(self):
+        self.start_containerd()
+        for name in (PAUSE, IMAGE):
+            archive = self.folder / "image.tar"
+            image.write(archive, name, self._programs / "busybox", SLEEP)
+            self._ctr("images", "import", archive)
+        self.start_kubelet()
+
+    def start_containerd(self):
+        self.containerd = self._plane.run(
+            "containerd", [self._programs / "containerd", "-c", self.folder / "containerd.toml"],
+            {"PATH": f"{self._programs}:{os.environ['PATH']}"})
+        wait_until("containerd answers", self._containerd_answers, 60)
+
+    def start_kubelet(self, runtime=None):
+        """It registers the node in the background. `runtime`: a socket in front of containerd's."""
+        (self.folder / "kubelet.json").write_text(json.dumps(
+            _kubelet_config(self.folder, self._port, runtime or self.socket)))
+        self.kubelet = self._plane.run("kubelet", [
+            self._programs / "kubelet", f"--config={self.folder / 'kubelet.json'}",
+            f"--kubeconfig={self._kubeconfig}", f"--hostname-override={self.name}",
+            f"--root-dir={self.folder / 'kubelet'}", f"--cert-dir={self.folder / 'kubelet/pki'}",
+            f"--boot-id-file={self._boot_id}", "--v=2"])
+
+    def stop_kubelet(self):
+        self.kubelet.stop()
+
+    def forget_device_plugins(self):
+        """Empties the folder with the device manager's checkpoint, as an upgrade of an image does."""
+        shutil.rmtree(DEVICE_PLUGINS, ignore_errors=True)
+
+    def shut_down(self):
+        """As a power cut ends a node: containers, containerd and kubelet are gone, with what stands in
+        memory. start_containerd() and start_kubelet() boot it again."""
+        if self.kubelet:
+            self.kubelet.kill()
+        self._kill_containers()
+        if self.containerd:
+            self.containerd.kill()
+        self._unmount()
+        shutil.rmtree(self.folder / "state", ignore_errors=True)
+        self._remove_cgroups()
+        self._new_boot_id()
+
+    def remove(self):
+        self.shut_down()
+        shutil.rmtree(KUBELET_ROOT, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def output(self, pod, container="main"):
+        """What the container's newest run has written, as lines."""
+        metadata = pod["metadata"]
+        folder = self.folder / "logs" / "_".join(
+            (metadata["namespace"], metadata["name"], metadata["uid"])) / container
+        runs = sorted(folder.glob("*.log"), key=lambda path: int(path.stem)) if folder.exists() else []
+        lines = runs[-1].read_text().splitlines() if runs else []
+        return [line.split(" ", 3)[3] for line in lines]
+
+    def _new_boot_id(self):
+        self._boot_id.write_text(f"{uuid.uuid4()}\n")
+
+    def _containerd_answers(self):
+        self.containerd.must_run()
+        return self.socket.exists() and self._ctr("version", check=False).returncode == 0
+
+    def _ctr(self, *arguments, check=True):
+        return subprocess.run(
+            [self._programs / "ctr", "-a", self.socket, "-n", "k8s.io", *arguments],
+            capture_output=True, text=True, check=check, timeout=60)
+
+    def _kill_containers(self):
+        """The shims, which outlive containerd, and the processes in the containers' cgroups."""
+        mark = str(self.socket).encode()
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                command = (process / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if command[0].endswith(b"containerd-shim-runc-v2") and mark in command:
+                _kill(int(process.name))
+        wait_until("the containers are gone", self._kill_in_cgroups)
+
+    @staticmethod
+    def _kill_in_cgroups():
+        """Whether there were none."""
+        found = {process for top in _cgroups() for path in _below(top)
+                 for process in _processes(path)}
+        for process in found:
+            _kill(process)
+        return not found
+
+    def _unmount(self):
+        mounts = [line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
+        for path in reversed(mounts):
+            if path.startswith(f"{self.folder}/"):
+                subprocess.run(["umount", "--lazy", path], check=False, capture_output=True)
+
+    @staticmethod
+    def _remove_cgroups():
+        for top in _cgroups():
+            for path in reversed(_below(top)):
+                with contextlib.suppress(FileNotFoundError):
+                    path.rmdir()
+
+
+def _cgroups():
+    return [*CGROUPS.glob("kubepods"), *CGROUPS.glob("*/kubepods")]
+
+
+def _below(top):
+    """The folder and those in it, from the top. Runc may remove some at the same time."""
+    return [pathlib.Path(folder) for folder, _, _ in os.walk(top)]
+
+
+def _processes(cgroup):
+    with contextlib.suppress(OSError):
+        return [int(line) for line in (cgroup / "cgroup.procs").read_text().split()]
+    return []
+
+
+def _kill(process):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Runs the scenarios that need a real node: kubelet and containerd, with an unmodified control plane.
+
+    sudo tests/node/run.py [--only TEXT]...
+
+Prints one line for each scenario and last `N passed, N failed, N skipped`; exit code 0 if none
+failed, 2 if there is nothing to test, otherwise 1. The program under test is
+$SNUG_EXTENDER, else build/dev/snug-extender. On a machine that cannot be a node the scenarios count as
+skipped, or with --require as failed.
+"""
+
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
+
+from harness import runner  # noqa: E402
+from harness.controlplane import ControlPlane, build_programs  # noqa: E402
+from node import obstacle  # noqa: E402
+from node_scenario import NodeScenario  # noqa: E402
+
+# As kubeadm sets them: a kubelet may write its own node only.
+FLAGS = ("--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction")
+
+
+def make_plane(_):
+    reason = obstacle()
+    if reason:
+        raise runner.CannotRun(f"the node tests cannot run: {reason}")
+    programs, NodeScenario.programs = build_programs(), build_programs(HERE / "build.sh")
+    if programs is None or NodeScenario.programs is None:
+        raise runner.CannotRun("the node tests cannot run: Go 1.26 or later, or one of Debian's "
+                               "packages runc and busybox-static, is missing and cannot be had")
+    NodeScenario.programs = pathlib.Path(NodeScenario.programs)
+    return ControlPlane(programs, flags=FLAGS)
+
+
+if __name__ == "__main__":
+    sys.exit(runner.main(__doc__.splitlines()[0], HERE, make_plane))
