@@ -18,6 +18,7 @@ int run(int argc, const char* const* argv) {
   app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   snug::ctl::Action chosen_action;
+  snug::ctl::add_admission(app, chosen_action);
   snug::ctl::add_defrag(app, chosen_action);
   snug::ctl::add_mig(app, chosen_action);
   snug::ctl::add_policy_check(app, chosen_action);

@@ -214,7 +214,7 @@ wait_for() {
 }
 
 start_control_plane() {
-  say "control plane: building etcd, kube-apiserver and kube-scheduler in the background, unless they are cached."
+  say "control plane: building etcd and Kubernetes in the background, unless they are cached."
   background control-plane nice bash tests/e2e/controlplane/build.sh
   control_plane=$started
 }
@@ -236,7 +236,7 @@ start_e2e() {
   ((code == 0 || code == 3)) && [[ -e $BUILD/snug-extender ]] || return 0
   [[ ${CI:-} != true ]] || options=(--require)
   say "e2e: the end-to-end tests start in the background."
-  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" timeout --foreground -k 60 2400 \
+  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" timeout --foreground -k 60 3600 \
     "$PYTHON" tests/e2e/run.py "${options[@]}"
   e2e=$started
 }

@@ -13,11 +13,13 @@
 #include "app/routes.hpp"
 #include "app/service_core.hpp"
 #include "app/ticker.hpp"
+#include "app/webhook.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
 #include "snug/adapters/kube/kube_api.hpp"
 #include "snug/adapters/kube/kube_lease.hpp"
 #include "snug/adapters/kube/kube_source.hpp"
+#include "snug/adapters/kube/kube_webhook.hpp"
 #include "snug/adapters/memory/memory_api.hpp"
 #include "snug/adapters/obs/log.hpp"
 #include "snug/adapters/obs/metrics.hpp"
@@ -77,7 +79,8 @@ struct Extender::Parts {
   std::unique_ptr<ServiceCore> core;
   std::unique_ptr<http::ExtenderServer> extender;
   std::unique_ptr<http::AdminServer> admin;
-  bool logged_ready = false;  // used only by the ticker's thread
+  std::unique_ptr<Webhook> webhook;  // null: there is none
+  bool logged_ready = false;         // used only by the ticker's thread
   std::unique_ptr<Ticker> ticker;
   std::unique_ptr<service::LeaderElector> elector;  // null: no leader election
   std::unique_ptr<Ticker> election_ticker;
@@ -128,11 +131,20 @@ base::Result<void> Extender::open_kubernetes() {
   const kube::KubeOptions kube_options{.api_timeout = options_.api_timeout,
                                        .own_namespace = environment_variable("POD_NAMESPACE"),
                                        .own_pod = environment_variable("POD_NAME"),
+                                       .kubernetes_minor = options_.kubernetes_minor,
                                        .seed = random_seed()};
   const kube::KubeContext kube_context{options_.limits, *parts_->metrics, parts_->log,
                                        parts_->clock};
   parts_->kube_api = std::make_unique<kube::KubeApi>(*endpoint, kube_options, kube_context);
   parts_->kube_source = std::make_unique<kube::KubeSource>(*endpoint, kube_options, kube_context);
+  if (!options_.webhook_listen.host.empty()) {
+    const std::string own_namespace =
+        kube_options.own_namespace.empty() ? options_.lease.name_space : kube_options.own_namespace;
+    parts_->webhook = std::make_unique<Webhook>(
+        options_, own_namespace,
+        std::make_unique<kube::KubeWebhook>(*endpoint, kube_options, kube_context, own_namespace),
+        *parts_->metrics, parts_->log, parts_->clock);
+  }
   parts_->source_starts = parts_->clock.now();
   if (!options_.leader_elect) {
     // A previous process may have died during a bind. Wait until that bind can no longer be
@@ -277,13 +289,18 @@ base::Result<void> Extender::serve() {
                         on_problem},
       options_.limits);
   if (base::Result<void> port_started = parts.extender->start(); !port_started) return port_started;
-  return parts.admin->start();
+  if (base::Result<void> port_started = parts.admin->start(); !port_started) return port_started;
+  return parts.webhook ? parts.webhook->start() : base::Result<void>{};
 }
 
 std::string Extender::listening_line() const {
   return "listening extender=" +
          http::address_text(options_.listen.host, parts_->extender->port()) +
-         " admin=" + http::address_text(options_.admin_listen.host, parts_->admin->port());
+         " admin=" + http::address_text(options_.admin_listen.host, parts_->admin->port()) +
+         (parts_->webhook == nullptr
+              ? ""
+              : " webhook=" +
+                    http::address_text(options_.webhook_listen.host, parts_->webhook->port()));
 }
 
 void Extender::reload_policy() { parts_->policy_file->reload(); }
@@ -291,6 +308,8 @@ void Extender::reload_policy() { parts_->policy_file->reload(); }
 void Extender::stop() {
   if (!parts_->core || std::exchange(parts_->stopped, true)) return;
   const std::chrono::milliseconds drain_time(options_.limits.drain_ms);
+  const base::TimePoint linger_end =
+      parts_->clock.now() + std::chrono::milliseconds(options_.limits.webhook_linger_ms);
   // Asks the election to release the Lease as soon as the last bind is answered, without waiting
   // for other requests.
   if (parts_->elector) parts_->elector->resign();
@@ -303,6 +322,8 @@ void Extender::stop() {
         leader::unanswered_window(options_.api_timeout, options_.limits);
     parts_->elector->wait_resigned(std::max(drain_time, unanswered_window));
   }
+  // A Service may send calls to this Snug for some time after it has begun to stop.
+  if (parts_->webhook) parts_->webhook->stop(linger_end, drain_time);
   if (parts_->admin) parts_->admin->stop();
   parts_->election_ticker.reset();
   parts_->ticker.reset();

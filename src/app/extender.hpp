@@ -17,10 +17,10 @@ class Extender {
   Extender(const Extender&) = delete;
   Extender& operator=(const Extender&) = delete;
 
-  /// Reads the policy and the manifests or credentials, opens both ports, and starts to watch the
+  /// Reads the policy and the manifests or credentials, opens the ports, and starts to watch the
   /// cluster. kInvalid or kTooLarge: the configuration, or a file that it names, is wrong.
   [[nodiscard]] base::Result<void> start();
-  /// Returns the line that names the addresses of both ports, which the program prints first. Valid
+  /// Returns the line that names the addresses of all ports, which the program prints first. Valid
   /// after start().
   [[nodiscard]] std::string listening_line() const;
   /// Reloads the policy file at once. SIGHUP calls it.

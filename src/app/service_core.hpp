@@ -30,7 +30,7 @@ class ServiceCore {
         fence(ports.clock, leader::unanswered_window(options.api_timeout, options.limits)),
         reconciler(
             {ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log, ports.clock},
-            options.limits),
+            options.limits, options.mirrored_cards),
         service({ledger, pending, readiness, fence, ports.policy, ports.api, ports.metrics,
                  ports.log, ports.clock, ports.pod_creator},
                 options),

@@ -106,6 +106,24 @@ std::string hex_byte(char c) {
   return {kHexDigits[byte >> 4U], kHexDigits[byte & 15U]};
 }
 
+std::string encode_base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::string_view group = bytes.substr(at, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      bits = (bits << 8U) | (i < group.size() ? static_cast<unsigned char>(group[i]) : 0U);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      out += i <= group.size() ? kDigits[(bits >> (18U - 6U * i)) & 63U] : '=';
+    }
+  }
+  return out;
+}
+
 std::optional<std::string> decode_base64(std::string_view text) {
   std::string out;
   std::array<int, 4> digit_group{};

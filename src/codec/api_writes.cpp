@@ -98,6 +98,25 @@ std::string write_annotation_patch(std::string_view key, std::string_view value)
   return request_body({{"metadata", {{"annotations", {{std::string(key), value}}}}}});
 }
 
+std::string write_capacity_patch(const std::optional<model::MirroredAmounts>& capacity) {
+  const auto quantity = [&](std::int64_t amount) {
+    return capacity ? nlohmann::json(std::to_string(amount)) : nlohmann::json(nullptr);
+  };
+  const model::MirroredAmounts amounts = capacity.value_or(model::MirroredAmounts{});
+  const nlohmann::json resources = {
+      {std::string(model::kMilliResource), quantity(amounts.milli.value)},
+      {std::string(model::kMemoryResource), quantity(amounts.memory.value)}};
+  return request_body({{"status", {{"capacity", resources}, {"allocatable", resources}}}});
+}
+
+std::string write_mirror_parameters(const admission::CardRange& cards) {
+  return request_body(
+      {{"apiVersion", "snug.dev/v1"},
+       {"kind", "MirrorParameters"},
+       {"metadata", {{"name", "snug"}}},
+       {"spec", {{"smallestMib", cards.smallest.value}, {"largestMib", cards.largest.value}}}});
+}
+
 std::string micro_time(std::chrono::system_clock::time_point time) {
   const auto micros =
       std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();

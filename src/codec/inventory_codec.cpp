@@ -97,6 +97,7 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
   model::NodeInventory inventory;
   inventory.name = node.name;
   inventory.host = node.host;
+  inventory.mirrored = node.mirrored;
   const auto enforced_label = node.labels.find("snug.dev/enforced");
   inventory.enforces_shares =
       enforced_label != node.labels.end() && enforced_label->second == "true";

@@ -39,8 +39,11 @@ bool same_key(std::string_view field_key, std::string_view json_key, KeyCase key
 }
 
 bool is_snug_key(std::string_view key) { return key.starts_with("snug.dev/"); }
+bool is_relevant_capacity(std::string_view key) {
+  return is_nvidia_key(key) || is_mirrored_resource(key);
+}
 bool is_relevant_allocatable(std::string_view key) {
-  return is_nvidia_key(key) || key == "cpu" || key == "memory" || key == "pods";
+  return is_relevant_resource(key) || key == "pods";
 }
 bool is_relevant_label(std::string_view key) { return is_snug_key(key) || is_nvidia_key(key); }
 
@@ -64,10 +67,13 @@ void read_node_status(DomWalk& walk, const Field& field, const FieldPath& parent
   const FieldPath status_path{&parent, field.key};
   std::array<Field, 3> status_fields{{{"capacity"}, {"allocatable"}, {"nodeInfo"}}};
   walk.fields(field.value, status_path, status_fields);
-  walk.map(status_fields[0], status_path, {is_nvidia_key, true}, node.capacity);
+  walk.map(status_fields[0], status_path, {is_relevant_capacity, true}, node.capacity);
   walk.map(status_fields[1], status_path, {is_relevant_allocatable, true}, node.allocatable);
-  node.host =
-      take_allocatable(walk, FieldPath{&status_path, status_fields[1].key}, node.allocatable);
+  const FieldPath capacity_path{&status_path, status_fields[0].key};
+  const FieldPath allocatable_path{&status_path, status_fields[1].key};
+  node.mirrored = {.capacity = take_mirrored_amounts(walk, capacity_path, node.capacity),
+                   .allocatable = take_mirrored_amounts(walk, allocatable_path, node.allocatable)};
+  node.host = take_allocatable(walk, allocatable_path, node.allocatable);
   if (!status_fields[2].present) return;
   const FieldPath info{&status_path, status_fields[2].key};
   std::array<Field, 1> boot{{{"bootID"}}};

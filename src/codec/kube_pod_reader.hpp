@@ -3,6 +3,7 @@
 // numbers are those of Kubernetes' generated.proto. The walk keeps the first error.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -57,9 +58,10 @@ void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Fiel
   if (pod.name_space.empty()) walk.fail_at(metadata_path, "has no namespace; a pod must have one");
 }
 
-/// Returns the requests for cpu and memory. If a resource has a limit but no request, the limit is
-/// its request. Writes the nvidia.com/* resources to `gpu_resources`; if one of them has both a
-/// request and a limit, writes the limit.
+/// Returns the requests for cpu and memory, and the limits of the resources that mirror shares. If
+/// a resource has a limit but no request, the limit is its request, and the reverse. Writes the
+/// nvidia.com/* resources to `gpu_resources`; if one of them has both a request and a limit, writes
+/// the limit.
 template <typename Walk>
 HostRequests read_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
                             model::StringMap& gpu_resources) {
@@ -72,7 +74,15 @@ HostRequests read_resources(Walk& walk, const typename Walk::Field& field, const
   HostRequests requests = read_host_requests(walk, lists[1], resources_path, gpu_requests);
   gpu_resources.merge(gpu_requests);
   default_requests_to(requests, limits);
+  if (limits.mirrored.milli) requests.mirrored.milli = limits.mirrored.milli;
+  if (limits.mirrored.memory_mib) requests.mirrored.memory_mib = limits.mirrored.memory_mib;
   return requests;
+}
+
+/// The amounts that a pod's sum can contain without an overflow.
+inline model::MirroredAmounts mirrored_amounts(const model::ListedAmounts& listed) {
+  return {.milli = {std::min(listed.milli.value_or(0), base::kLargestQuantity)},
+          .memory = {std::min(listed.memory_mib.value_or(0), base::kLargestQuantity)}};
 }
 
 template <typename Walk>
@@ -105,6 +115,7 @@ void read_container(Walk& walk, const typename Walk::Value& value, const FieldPa
   container.type = sidecar ? model::ContainerType::kSidecar : kind;
   const HostRequests requests = read_resources(walk, resources, where, container.gpu_resources);
   container.host = requests.resources();
+  container.mirrored = mirrored_amounts(requests.mirrored);
   const bool host_port = has_host_port(walk, ports, where);
   pod.has_other_constraints = pod.has_other_constraints || requests.has_others || host_port;
   if (container.name.empty()) walk.fail_at(where, "has no name; a container must have one");

@@ -27,6 +27,14 @@ std::optional<std::int64_t> take_quantity(WalkErrors& walk, const FieldPath& lis
 
 }  // namespace
 
+model::ListedAmounts take_mirrored_amounts(WalkErrors& walk, const FieldPath& list,
+                                           model::StringMap& resources) {
+  const auto take = [&](std::string_view name) {
+    return take_quantity(walk, list, resources, name, request::parse_quantity);
+  };
+  return {.milli = take(model::kMilliResource), .memory_mib = take(model::kMemoryResource)};
+}
+
 HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
                                 model::StringMap& resources) {
   HostRequests host_requests;
@@ -35,6 +43,7 @@ HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
       take_quantity(walk, list, resources, "cpu", request::parse_quantity_milli);
   host_requests.memory_bytes =
       take_quantity(walk, list, resources, "memory", request::parse_quantity);
+  host_requests.mirrored = take_mirrored_amounts(walk, list, resources);
   return host_requests;
 }
 

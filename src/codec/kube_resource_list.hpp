@@ -1,5 +1,5 @@
-// Reads the quantities of cpu and memory in a list of resources (`requests`, `limits`, `overhead`,
-// `allocatable`), from JSON and from protobuf. Pure.
+// Reads the quantities of cpu, of memory and of the resources that mirror shares in a list of
+// resources (`requests`, `limits`, `overhead`, `allocatable`), from JSON and from protobuf. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,38 @@
 
 #include "codec/kube_walk_errors.hpp"
 #include "snug/model/host_resources.hpp"
+#include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/node_inventory.hpp"
 
 namespace snug::codec {
 
 inline bool is_nvidia_key(std::string_view key) { return key.starts_with("nvidia.com/"); }
+inline bool is_mirrored_resource(std::string_view name) {
+  return name == model::kMilliResource || name == model::kMemoryResource;
+}
 inline bool is_relevant_resource(std::string_view name) {
-  return is_nvidia_key(name) || name == "cpu" || name == "memory";
+  return is_nvidia_key(name) || name == "cpu" || name == "memory" || is_mirrored_resource(name);
 }
 
-/// The amounts of cpu and memory in one list of resources. Nullopt: the list does not have the
-/// resource.
+/// The amounts in one list of resources. Nullopt: the list does not have the resource.
 struct HostRequests {
   std::optional<std::int64_t> cpu_milli;
   std::optional<std::int64_t> memory_bytes;
-  bool has_others = false;  // the list has a resource besides cpu, memory and nvidia.com/*
+  model::ListedAmounts mirrored;
+  bool has_others = false;  // the list has a resource that is not relevant (is_relevant_resource)
 
   [[nodiscard]] model::HostResources resources() const {
     return {.cpu_milli = cpu_milli.value_or(0), .memory_bytes = memory_bytes.value_or(0)};
   }
 };
 
-/// Removes cpu and memory from `resources` and returns their amounts. If a quantity is invalid,
-/// `walk` fails at the place of the quantity in `list`.
+/// Removes the resources that mirror shares from `resources` and returns their amounts. If a
+/// quantity is invalid, `walk` fails at the place of the quantity in `list`.
+[[nodiscard]] model::ListedAmounts take_mirrored_amounts(WalkErrors& walk, const FieldPath& list,
+                                                         model::StringMap& resources);
+
+/// Removes cpu, memory and the resources that mirror shares from `resources` and returns their
+/// amounts. If a quantity is invalid, `walk` fails at the place of the quantity in `list`.
 [[nodiscard]] HostRequests take_host_requests(WalkErrors& walk, const FieldPath& list,
                                               model::StringMap& resources);
 
@@ -53,12 +62,16 @@ HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
   return host_requests;
 }
 
-/// Returns the amounts of the list, and ignores its nvidia.com/* entries.
+/// Returns the amounts of a list that is not of a container. Ignores its nvidia.com/* entries. The
+/// resources that mirror shares count as others.
 template <typename Walk>
 HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
                                 const FieldPath& parent) {
   model::StringMap resources;
-  return read_host_requests(walk, list, parent, resources);
+  HostRequests host_requests = read_host_requests(walk, list, parent, resources);
+  host_requests.has_others =
+      host_requests.has_others || host_requests.mirrored != model::ListedAmounts{};
+  return host_requests;
 }
 
 /// Sets each absent request to its limit, as the API server does.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "codec/json_writer.hpp"
+#include "snug/admission/pod_defaults.hpp"
 #include "snug/codec/reservation_codec.hpp"
 
 namespace snug::codec {
@@ -11,9 +12,6 @@ namespace {
 using Devices = std::vector<model::ReservedDevice>;
 
 constexpr std::string_view kPrefix = "snug.dev/";
-constexpr std::string_view kVisibleDevices = "snug.dev/visible-devices";
-constexpr std::string_view kMemoryLimit = "snug.dev/memory-limit";
-constexpr std::string_view kComputePercent = "snug.dev/compute-percent";
 
 /// Appends `before`, which ends with a key and a colon, and then `text` as a JSON string.
 void append_field(std::string& out, std::string_view before, std::string_view text) {
@@ -105,9 +103,9 @@ FlatAnnotations flat_annotations(Devices devices) {
 
 void put_annotations(model::StringMap& annotations, const std::string& suffix,
                      const FlatAnnotations& flat) {
-  annotations[std::string(kVisibleDevices) + suffix] = flat.visible_devices;
-  annotations[std::string(kMemoryLimit) + suffix] = flat.memory_limit;
-  annotations[std::string(kComputePercent) + suffix] = flat.compute_percent;
+  annotations[std::string(admission::kVisibleDevicesKey) + suffix] = flat.visible_devices;
+  annotations[std::string(admission::kMemoryLimitKey) + suffix] = flat.memory_limit;
+  annotations[std::string(admission::kComputePercentKey) + suffix] = flat.compute_percent;
 }
 
 }  // namespace

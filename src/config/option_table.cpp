@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "snug/codec/admission_policies.hpp"
 #include "snug/codec/object_names.hpp"
 #include "snug/leader/election.hpp"
 
@@ -98,6 +99,21 @@ std::string set_minor(Options& options, std::string_view value) {
   return "";
 }
 
+/// Sets one end of the range of cards. 0 is as if the setting were not given.
+template <base::MebiBytes admission::CardRange::* end>
+std::string set_card_memory(Options& options, std::string_view value) {
+  const auto number = parse_number(value);
+  if (!number || *number > base::kLargestQuantity) {
+    return "must be the memory of a GPU in MiB, an integer from 0 to " +
+           std::to_string(base::kLargestQuantity);
+  }
+  admission::CardRange cards = options.mirrored_cards.value_or(admission::CardRange{});
+  cards.*end = {*number};
+  options.mirrored_cards.reset();
+  if (cards != admission::CardRange{}) options.mirrored_cards = cards;
+  return "";
+}
+
 std::string set_api_timeout(Options& options, std::string_view value) {
   const bool milliseconds = value.ends_with("ms");
   const std::string_view digits = value.substr(0, value.size() - (milliseconds ? 2 : 1));
@@ -134,6 +150,19 @@ std::string add_scheduler_name(Options& options, std::string_view value) {
   return "";
 }
 
+std::string add_toleration(Options& options, std::string_view value) {
+  if (!codec::is_taint_key(value))
+    return "must be the key of one taint, like nvidia.com/gpu, without commas";
+  options.pod_tolerations.emplace_back(value);
+  return "";
+}
+
+std::string set_runtime_class(Options& options, std::string_view value) {
+  if (!codec::is_object_name(value)) return "must be the name of a RuntimeClass, like nvidia";
+  options.pod_runtime_class = value;
+  return "";
+}
+
 using Set = std::string (*)(Options&, std::string_view);
 
 template <HostPort Options::* member>
@@ -157,6 +186,16 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_host_port<&Options::listen>},
     {"adminListen", "HOST:PORT", "address of the admin port: health, metrics and state",
      set_host_port<&Options::admin_listen>},
+    {"webhookListen", "HOST:PORT",
+     "address of the admission webhook, which the API server calls; default: no webhook",
+     set_host_port<&Options::webhook_listen>},
+    {"podTolerations", "KEY",
+     "the webhook adds tolerations of these taints to GPU pods; default: nvidia.com/gpu, "
+     "snug.dev/only",
+     add_toleration, &Options::pod_tolerations},
+    {"podRuntimeClass", "NAME",
+     "the webhook gives GPU pods without a runtime class this one; default: none",
+     set_runtime_class},
     {"policy", "FILE", "the policy file; default: the built-in policy", set_file<&Options::policy>},
     {"answer", "winner|all|advise|auto",
      "whether filter returns only the best node or all feasible nodes", set_answer},
@@ -187,6 +226,12 @@ constexpr auto kRows = std::to_array<OptionRow>({
      "Lease of the kube-scheduler that calls Snug; the Snug on the same host as the holder of this "
      "Lease leads",
      set_object<&Options::scheduler_lease>},
+    {"smallestGpuMib", "N",
+     "memory in MiB of the cluster's smallest GPU; with largestGpuMib, nodes show GPU shares as "
+     "extended resources; default: 0, they do not",
+     set_card_memory<&admission::CardRange::smallest>, nullptr, kUnquoted},
+    {"largestGpuMib", "N", "memory in MiB of the cluster's largest GPU; default: 0",
+     set_card_memory<&admission::CardRange::largest>, nullptr, kUnquoted},
     {"logLevel", "debug|info|warn|error", "lowest level that is logged", set_log_level},
     {"logFormat", "text|json", "format of the log on standard error", set_log_format},
 });
@@ -262,6 +307,22 @@ base::Result<void> check_election(const Options& options) {
   return {};
 }
 
+base::Result<void> check_cards(const Options& options) {
+  if (!options.mirrored_cards) return {};
+  const auto [smallest, largest] = *options.mirrored_cards;
+  if (smallest.value == 0 || largest.value == 0) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "smallestGpuMib and largestGpuMib belong together; give both or neither");
+  }
+  if (smallest > largest) {
+    return base::fail(base::ErrorCode::kInvalid, "smallestGpuMib (" +
+                                                     std::to_string(smallest.value) +
+                                                     ") must be at most largestGpuMib (" +
+                                                     std::to_string(largest.value) + ")");
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Result<void> check_consistency(const Options& options) {
@@ -271,6 +332,11 @@ base::Result<void> check_consistency(const Options& options) {
         "kubeconfig and cluster cannot both be set: the objects come from an API server or "
         "from files; give one of the two");
   }
+  if (!options.webhook_listen.host.empty() && !options.cluster.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "webhookListen has no effect in the embedded mode, where no API server calls "
+                      "a webhook; remove it");
+  }
   if (options.tls_cert.empty() != options.tls_key.empty()) {
     return base::fail(base::ErrorCode::kInvalid,
                       "tlsCert and tlsKey belong together; give both or neither");
@@ -279,6 +345,7 @@ base::Result<void> check_consistency(const Options& options) {
     return base::fail(base::ErrorCode::kInvalid,
                       "clientCA needs tlsCert and tlsKey; give them or remove it");
   }
+  if (base::Result<void> cards = check_cards(options); !cards) return cards;
   if (base::Result<void> durations = check_durations(options); !durations) return durations;
   return check_election(options);
 }

@@ -119,6 +119,7 @@ class NodeStateBuilder {
     own_slices_.clear();
     spread_over_gpus(holding.host);
     node_.host_used += holding.host;
+    node_.mirrored_used += holding.mirrored;
     ++node_.pod_count;
     node_.snug_assigned_pods += devices ? 1 : 0;
     node_.kubelet_assigned_pods += std::exchange(kubelet_, false) ? 1 : 0;
@@ -358,9 +359,11 @@ model::NodeStatePtr build_node_state(std::shared_ptr<const model::NodeInventory>
   for (const model::HoldingPtr& holding : node->holdings) adder.add(*holding);
   adder.finish();
   node->host_used += hosts.requested;
+  node->mirrored_used += hosts.mirrored;
   node->pod_count += hosts.pod_count;
   if (hosts.listed.empty()) {
     node->unlisted_host_used = hosts.requested;
+    node->unlisted_mirrored_used = hosts.mirrored;
     node->unlisted_pod_count = hosts.pod_count;
   }
   node->holdings.insert(node->holdings.end(), hosts.listed.begin(), hosts.listed.end());
@@ -369,9 +372,11 @@ model::NodeStatePtr build_node_state(std::shared_ptr<const model::NodeInventory>
 
 model::NodeStatePtr with_holdings(const model::NodeState& node,
                                   std::vector<model::HoldingPtr> holdings) {
-  return build_node_state(
-      node.inventory, std::move(holdings),
-      {.requested = node.unlisted_host_used, .pod_count = node.unlisted_pod_count, .listed = {}});
+  return build_node_state(node.inventory, std::move(holdings),
+                          {.requested = node.unlisted_host_used,
+                           .mirrored = node.unlisted_mirrored_used,
+                           .pod_count = node.unlisted_pod_count,
+                           .listed = {}});
 }
 
 }  // namespace snug::fit

@@ -17,7 +17,7 @@ inline bool is_superseded_by(const model::Holding& known, const model::Holding& 
 
 /// Whether two holdings of one pod agree in the facts that may change after the bind.
 inline bool same_except_reservation(const model::Holding& a, const model::Holding& b) {
-  return a.host == b.host && a.terminating == b.terminating &&
+  return a.host == b.host && a.mirrored == b.mirrored && a.terminating == b.terminating &&
          a.has_other_constraints == b.has_other_constraints && a.rank == b.rank;
 }
 

@@ -172,6 +172,7 @@ std::expected<model::HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveIn
   if (intent != nullptr && may_free_capacity(*intent, *holding, live)) state_->intent_ended();
   holding->pod = input.pod;
   holding->host = input.incoming.host;
+  holding->mirrored = input.incoming.mirrored;
   holding->has_other_constraints = input.has_other_constraints;
   state_->insert(holding, HoldingState::kReserved);
   return holding;

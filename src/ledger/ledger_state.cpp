@@ -59,6 +59,7 @@ void Ledger::State::refresh_pod_facts(LedgerEntry& entry, const model::Holding& 
   if (same_except_reservation(*entry.holding, shown)) return;
   auto next = std::make_shared<model::Holding>(*entry.holding);
   next->host = shown.host;
+  next->mirrored = shown.mirrored;
   next->terminating = shown.terminating;
   next->has_other_constraints = shown.has_other_constraints;
   next->rank = shown.rank;

@@ -70,7 +70,7 @@ void NodeRegistry::add(model::HoldingPtr holding) {
   const std::uint32_t slot = slot_of(holding->reservation.node);
   Slot& node = slots_[slot];
   if (holding->is_cpu_only()) {
-    node.cpu_only_sum.add(holding->host, 1);
+    node.cpu_only_sum.add(*holding, 1);
     const std::string_view uid = holding->uid;
     node.cpu_only.emplace(uid, std::move(holding));
   } else {
@@ -84,7 +84,7 @@ void NodeRegistry::remove(const model::Holding& holding) {
   const std::uint32_t slot = slot_of(holding.reservation.node);
   Slot& node = slots_[slot];
   if (holding.is_cpu_only()) {
-    node.cpu_only_sum.add(holding.host, -1);
+    node.cpu_only_sum.add(holding, -1);
     node.cpu_only.erase(holding.uid);
   } else {
     namespace_usage_.add(holding.name_space, -fit::held_compute(holding, node.inventory.get()));
@@ -100,8 +100,8 @@ void NodeRegistry::replace(const model::HoldingPtr& holding) {
   Slot& node = slots_[slot];
   if (holding->is_cpu_only()) {
     const auto known_holding = node.cpu_only.find(holding->uid);
-    node.cpu_only_sum.add(known_holding->second->host, -1);
-    node.cpu_only_sum.add(holding->host, 1);
+    node.cpu_only_sum.add(*known_holding->second, -1);
+    node.cpu_only_sum.add(*holding, 1);
     node.cpu_only.erase(known_holding);
     node.cpu_only.emplace(holding->uid, holding);
   } else {
@@ -212,19 +212,22 @@ std::uint32_t NodeRegistry::slot_of(std::string_view name) {
   return slot;
 }
 
-void NodeRegistry::HostSum::add(const model::HostResources& amounts, int sign) {
-  cpu_milli += sign * WideAmount{amounts.cpu_milli};
-  memory_bytes += sign * WideAmount{amounts.memory_bytes};
+void NodeRegistry::CpuOnlySum::add(const model::Holding& holding, int sign) {
+  cpu_milli += sign * WideAmount{holding.host.cpu_milli};
+  memory_bytes += sign * WideAmount{holding.host.memory_bytes};
+  mirrored.milli.value += sign * holding.mirrored.milli.value;
+  mirrored.memory.value += sign * holding.mirrored.memory.value;
 }
 
-model::HostResources NodeRegistry::HostSum::amounts() const {
+model::HostResources NodeRegistry::CpuOnlySum::host() const {
   constexpr WideAmount kMost = std::numeric_limits<std::int64_t>::max();
   return {.cpu_milli = static_cast<std::int64_t>(std::min(cpu_milli, kMost)),
           .memory_bytes = static_cast<std::int64_t>(std::min(memory_bytes, kMost))};
 }
 
 model::NodeStatePtr NodeRegistry::state_of(const Slot& node) {
-  fit::CpuOnlyHoldings cpu_only_pods{.requested = node.cpu_only_sum.amounts(),
+  fit::CpuOnlyHoldings cpu_only_pods{.requested = node.cpu_only_sum.host(),
+                                     .mirrored = node.cpu_only_sum.mirrored,
                                      .pod_count = std::ssize(node.cpu_only),
                                      .listed = {}};
   if (node.cpu_only.size() <= kMaxListedCpuOnlyPods) {

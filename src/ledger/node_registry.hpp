@@ -71,14 +71,16 @@ class NodeRegistry {
  private:
   __extension__ using WideAmount = __int128;
 
-  /// The CPU and memory of the CPU-only pods. The numbers are wider than those of HostResources,
-  /// which saturate, so a pod can be subtracted exactly.
-  struct HostSum {
+  /// What the CPU-only pods request. The numbers for CPU and memory are wider than those of
+  /// HostResources, which saturate, so a pod can be subtracted exactly. The amounts that mirror
+  /// shares do not overflow, since those of a container are at most kLargestQuantity.
+  struct CpuOnlySum {
     WideAmount cpu_milli = 0;
     WideAmount memory_bytes = 0;
+    model::MirroredAmounts mirrored;
 
-    void add(const model::HostResources& amounts, int sign);
-    [[nodiscard]] model::HostResources amounts() const;
+    void add(const model::Holding& holding, int sign);
+    [[nodiscard]] model::HostResources host() const;
   };
   struct Slot {
     std::string name;
@@ -86,7 +88,7 @@ class NodeRegistry {
     std::vector<model::HoldingPtr> holdings;                // holdings with GPUs, and unplaced ones
     /// CPU-only holdings, by uid (a view into the holding).
     std::map<std::string_view, model::HoldingPtr> cpu_only;
-    HostSum cpu_only_sum;       // the sum over `cpu_only`
+    CpuOnlySum cpu_only_sum;    // the sum over `cpu_only`
     model::NodeStatePtr state;  // null: the node does not exist
     std::uint64_t version = 0;  // the version of `state`
   };

@@ -8,7 +8,7 @@ namespace {
 
 bool same_nomination(const model::Nomination& a, const model::Nomination& b) {
   return a.node == b.node && a.rank == b.rank && a.request == b.request &&
-         a.name_space == b.name_space;
+         a.name_space == b.name_space && a.host == b.host && a.mirrored == b.mirrored;
 }
 
 }  // namespace

@@ -119,11 +119,11 @@ class PreemptionDecision {
     } while (victims != before);
   }
 
-  /// Whether kube-scheduler certainly chose all its victims for CPU, memory, pod slots or
-  /// kubelet-assigned units, so that other pods may replace them.
+  /// Whether kube-scheduler certainly chose all its victims for CPU, memory, pod slots,
+  /// kubelet-assigned units or resources that mirror shares, so that other pods may replace them.
   [[nodiscard]] bool may_replace_proposed() {
     if (!node_.inventory->host.known || preemptor_.has_other_constraints ||
-        !absent_victims_.empty() || has_outranking_nominations()) {
+        !absent_victims_.empty()) {
       return false;
     }
     PodSet victims = proposed_victims_;
@@ -142,8 +142,8 @@ class PreemptionDecision {
     return true;
   }
 
-  /// Whether pods that are nominated to the node outrank the preemptor. kube-scheduler counts the
-  /// CPU and memory of such pods; a Nomination does not state them.
+  /// Whether pods that are nominated to the node outrank the preemptor, so that their GPUs are
+  /// kept.
   [[nodiscard]] bool has_outranking_nominations() const {
     const model::Nominations* nominations = candidate_.context.nominations;
     const model::PodRank& rank = preemptor_.incoming.rank;
@@ -230,6 +230,20 @@ std::vector<std::string_view> choose_victims(const Preemptor& preemptor,
                                              const EvictionCandidate& candidate,
                                              fit::FitMemo& memo) {
   return PreemptionDecision(preemptor, candidate, memo).run();
+}
+
+bool fits_after_evictions(const Preemptor& preemptor, const EvictionCandidate& candidate,
+                          fit::FitMemo& memo) {
+  const std::vector<model::HoldingPtr>& holdings = candidate.node.holdings;
+  PodSet leaving_pods(holdings.size());
+  for (std::size_t i = 0; i < holdings.size(); ++i) {
+    const model::Holding& holding = *holdings[i];
+    leaving_pods[i] =
+        holding.rank.priority < preemptor.incoming.rank.priority &&
+        (holding.terminating || std::ranges::find(candidate.proposed_victims, holding.uid) !=
+                                    candidate.proposed_victims.end());
+  }
+  return EvictionCheck(preemptor, candidate.node, candidate.context, memo).fits(leaving_pods);
 }
 
 }  // namespace snug::plan

@@ -1,5 +1,10 @@
 // Decides whether the preemptor fits on a node after some pods of the node have been evicted.
 // Caches the results. Not thread-safe; for one decision.
+//
+// A nominated pod that outranks the preemptor and fits on the node as it is starts before any
+// victim has ended, so it cannot have the GPUs of victims. It counts as if it were bound at its
+// tightest placement. The other nominated pods that outrank the preemptor keep their capacity as in
+// filter (plan/nomination_guard).
 #pragma once
 
 #include <cstddef>
@@ -23,16 +28,18 @@ class EvictionCheck {
 
   /// Why the preemptor's GPU request does not fit without evictions; kNone: it fits.
   [[nodiscard]] model::ReasonCode reason_now() {
-    return reason_on(node_, context_.namespace_usage);
+    return reason_on(node_, context_.namespace_usage, context_.nominations);
   }
   /// Whether the preemptor fits after the pods in `evicted` have been evicted.
   [[nodiscard]] bool fits(const PodSet& evicted) { return host_fits(evicted) && gpus_fit(evicted); }
   /// Whether the preemptor's GPU request fits after the pods in `evicted` have been evicted. If the
   /// limit on work is reached and no result is cached, returns false without a trial.
   [[nodiscard]] bool gpus_fit(const PodSet& evicted);
-  /// Whether the node has enough CPU, memory and pod slots for the preemptor after the pods in
-  /// `evicted` have been evicted, by node_resources_fit(). True if the node's allocatable is
-  /// unknown.
+  /// Whether the node has enough CPU, memory, pod slots, and resources that mirror shares for the
+  /// preemptor after the pods in `evicted` have been evicted, by plan/node_resources_fit.hpp. Pods
+  /// with a GPU request that are nominated to the node count as if they were on it, unless they
+  /// have a lower priority than the preemptor. kube-scheduler counts nominated pods without a GPU
+  /// request as well. True if the node's allocatable is unknown.
   [[nodiscard]] bool host_fits(const PodSet& evicted) const;
 
   [[nodiscard]] bool has_gpus(std::size_t pod) const { return !node_.holdings[pod]->is_cpu_only(); }
@@ -46,8 +53,14 @@ class EvictionCheck {
   }
 
  private:
+  /// Fills `started_` and `waiting_`.
+  void start_nominated();
+  /// Adds the host resources of the nominated pods to `host_used_`, `mirrored_used_` and `pods_`,
+  /// by kube-scheduler's rule: their age does not matter.
+  void count_nominated_on_host();
   [[nodiscard]] model::ReasonCode reason_on(const model::NodeState& state,
-                                            const model::NamespaceUsage& namespace_usage);
+                                            const model::NamespaceUsage& namespace_usage,
+                                            const model::Nominations* nominations);
   [[nodiscard]] bool gpus_fit_without(const PodSet& evicted);
   [[nodiscard]] model::NamespaceUsage usage_without(const PodSet& evicted) const;
 
@@ -58,6 +71,14 @@ class EvictionCheck {
   std::int64_t work_at_start_;  // FitMemo::work() before the first trial
   bool budget_exhausted_ = false;
   std::int64_t work_budget_ = base::kMaxEvictionWork - base::kLastPassWork;
+  std::vector<model::HoldingPtr> started_;  // the nominated pods that count as bound
+  model::Nominations waiting_;              // the other nominated pods
+  /// The compute that namespaces hold before any eviction, including that of `started_`.
+  model::NamespaceUsage namespace_usage_;
+  // For host_fits(): what pods use that are not in NodeState::holdings, and the number of all pods.
+  model::HostResources host_used_;
+  model::MirroredAmounts mirrored_used_;
+  std::int64_t pods_;
   std::vector<std::size_t> gpu_pods_;              // positions of the pods that hold GPUs
   std::unordered_map<PodSet, bool> fits_without_;  // results, by the set of evicted gpu_pods_
 };

@@ -234,6 +234,18 @@ model::NodeStatePtr NominationGuard::with_distinct_gpus(const model::NodeState& 
   return distinct_gpus_.empty() ? nullptr : plan::with_distinct_gpus(state, distinct_gpus_);
 }
 
+std::vector<model::HoldingPtr> NominationGuard::startable_holdings() const {
+  std::vector<model::HoldingPtr> startable;
+  for (const ProtectedPod& protected_pod : protected_pods_) {
+    if (protected_pod.waits_for != WaitsFor::kNobody) continue;
+    const auto holding = std::ranges::find_if(tentative_holdings_, [&](const auto& tentative) {
+      return tentative->uid == protected_pod.pod->rank.uid;
+    });
+    startable.push_back(*holding);
+  }
+  return startable;
+}
+
 std::int64_t NominationGuard::work() const {
   std::int64_t work = 0;
   for (const auto& memo : memos_) work += memo->work();

@@ -5,6 +5,7 @@
 #include <ranges>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "request/malformed.hpp"
 #include "snug/mig/card_catalog.hpp"
@@ -267,6 +268,12 @@ std::optional<FoundKey> find_key(std::string_view annotation) {
 }
 
 bool is_request_key(std::string_view key) { return find_key(key).has_value(); }
+
+std::vector<std::string_view> request_keys() {
+  std::vector<std::string_view> names(kKeys.size());
+  std::ranges::transform(kKeys, names.begin(), &KeyRow::name);
+  return names;
+}
 
 std::string asking_keys() {
   std::string names;

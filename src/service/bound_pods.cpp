@@ -28,6 +28,7 @@ std::shared_ptr<model::Holding> holding_of(const PodInfo& pod) {
   holding->terminating = facts.terminating;
   holding->has_other_constraints = facts.has_other_constraints;
   holding->host = pod.host;
+  holding->mirrored = pod.mirrored;
   holding->rank = pod.rank;
   return holding;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "service/memos.hpp"
+#include "service/named_victims.hpp"
 #include "service/readers.hpp"
 
 namespace snug::service {
@@ -13,7 +14,8 @@ ExtenderService::ExtenderService(ServiceParts parts, ServiceOptions options)
     : parts_(parts),
       options_(std::move(options)),
       readers_(std::make_unique<Readers>(options_.limits)),
-      memos_(std::make_unique<Memos>()) {}
+      memos_(std::make_unique<Memos>()),
+      named_victims_(std::make_unique<NamedVictims>(parts_.clock, options_.limits)) {}
 
 ExtenderService::~ExtenderService() = default;
 

@@ -27,6 +27,7 @@ PodInfo::PodInfo(model::PodFacts pod_facts)
     : facts(without_resource_version(std::move(pod_facts))),
       request(request::parse_request(facts)),
       host(request::host_requests_of(facts)),
+      mirrored(request::mirrored_amounts_of(facts)),
       rank{.priority = facts.priority, .created = facts.creation_timestamp, .uid = facts.uid},
       shape(gpu_pod_shape(request, host)) {}
 

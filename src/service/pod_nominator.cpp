@@ -15,7 +15,9 @@ model::NominationPtr PodNominator::nomination_of(const PodInfo& pod) {
       model::Nomination{.name_space = facts.name_space,
                         .node = facts.nominated_node_name,
                         .rank = pod.rank,
-                        .request = *pod.request});
+                        .request = *pod.request,
+                        .host = pod.host,
+                        .mirrored = pod.mirrored});
 }
 
 void PodNominator::update(const PodInfo& pod) {

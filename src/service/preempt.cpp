@@ -1,10 +1,14 @@
 // preempt: chooses the pods to evict on each node that kube-scheduler proposes. Reserves nothing
 // and does no I/O. The answer leaves out nodes on which eviction does not help; it may be empty.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "service/named_victims.hpp"
 #include "service/readers.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/plan/choose_victims.hpp"
@@ -23,12 +27,23 @@ std::vector<ledger::LedgerEntry> unsettled_pods(const ledger::Ledger& ledger) {
   return unsettled;
 }
 
+plan::Preemptor preemptor_of(const PodClaim& claim) {
+  return {.incoming = claim.view(),
+          .has_other_constraints = claim.pod().facts.has_other_constraints};
+}
+
+plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t node_slot) {
+  const auto nominations = snapshot.nominations.find(node_slot);
+  return {.namespace_usage = snapshot.namespace_usage,
+          .nominations = nominations == snapshot.nominations.end() ? nullptr : &nominations->second,
+          .demand = *snapshot.demand};
+}
+
 std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
                                                const PodClaim& claim,
                                                const model::Snapshot& snapshot,
                                                std::span<const std::string_view> protected_uids) {
-  const plan::Preemptor preemptor{.incoming = claim.view(),
-                                  .has_other_constraints = claim.pod().facts.has_other_constraints};
+  const plan::Preemptor preemptor = preemptor_of(claim);
   fit::FitMemo fit_memo(preemptor.incoming.request);
   std::vector<codec::NodeVictims> victims_by_node;
   for (const codec::NodeVictims& candidate : call.candidates) {
@@ -36,16 +51,11 @@ std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
     if (fit_memo.work() > base::kMaxEvictionWorkPerCall) break;
     const auto node_slot = snapshot.names->find(candidate.node);
     if (!node_slot) continue;
-    const auto node_nominations = snapshot.nominations.find(node_slot->value);
-    const model::Nominations* nominations =
-        node_nominations == snapshot.nominations.end() ? nullptr : &node_nominations->second;
     victims_by_node.push_back(
         {.node = candidate.node,
          .uids = plan::choose_victims(preemptor,
                                       {.node = *snapshot.nodes[node_slot->value],
-                                       .context = {.namespace_usage = snapshot.namespace_usage,
-                                                   .nominations = nominations,
-                                                   .demand = *snapshot.demand},
+                                       .context = context_of(snapshot, node_slot->value),
                                        .proposed_victims = candidate.uids,
                                        .protected_uids = protected_uids},
                                       fit_memo),
@@ -55,6 +65,33 @@ std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
 }
 
 }  // namespace
+
+/// Whether victims that preempt has named for the pod are being evicted on the node to which it is
+/// nominated, and suffice. kube-scheduler may already see that they are gone, so that only filter
+/// refused the node; it then asks about other nodes. When Snug sees it too, the pod is woken.
+bool ExtenderService::awaits_evictions(const codec::PreemptCall& call, const PodClaim& claim,
+                                       const model::Snapshot& snapshot) const {
+  const std::string& nominated_node = claim.pod().facts.nominated_node_name;
+  const auto node_slot =
+      nominated_node.empty() ? std::nullopt : snapshot.names->find(nominated_node);
+  if (!node_slot) return false;
+  const auto candidate =
+      std::ranges::find(call.candidates, nominated_node, &codec::NodeVictims::node);
+  // kube-scheduler itself finds that pods must go there.
+  if (candidate != call.candidates.end() && !candidate->uids.empty()) return false;
+  const std::vector<std::string> named =
+      named_victims_->find(claim.pod().facts.uid, nominated_node);
+  if (named.empty()) return false;
+  const std::vector<std::string_view> victims(named.begin(), named.end());
+  const plan::Preemptor preemptor = preemptor_of(claim);
+  fit::FitMemo fit_memo(preemptor.incoming.request);
+  return plan::fits_after_evictions(preemptor,
+                                    {.node = *snapshot.nodes[node_slot->value],
+                                     .context = context_of(snapshot, node_slot->value),
+                                     .proposed_victims = victims,
+                                     .protected_uids = {}},
+                                    fit_memo);
+}
 
 Reply ExtenderService::run_preempt(std::string& body) {
   Readers::Lent reader(*readers_);
@@ -80,7 +117,11 @@ Reply ExtenderService::run_preempt(std::string& body) {
   for (const ledger::LedgerEntry& unsettled_entry : unsettled)
     protected_uids.push_back(unsettled_entry.holding->uid);
   std::ranges::sort(protected_uids);
-  return {200, codec::write_preempt(choose_on_each(*call, *claim, *snapshot, protected_uids))};
+  if (awaits_evictions(*call, *claim, *snapshot)) return no_victims;
+  const std::vector<codec::NodeVictims> answer =
+      choose_on_each(*call, *claim, *snapshot, protected_uids);
+  named_victims_->note(pod->facts.uid, answer);
+  return {200, codec::write_preempt(answer)};
 }
 
 }  // namespace snug::service

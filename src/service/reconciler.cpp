@@ -11,13 +11,15 @@
 #include "service/closure_reporter.hpp"
 #include "service/layout_changes.hpp"
 #include "service/node_intake.hpp"
+#include "service/node_mirror.hpp"
 #include "service/pod_nominator.hpp"
 #include "service/pod_waker.hpp"
 
 namespace snug::service {
 
 struct Reconciler::Jobs {
-  Jobs(const ReconcilerParts& parts, const base::Limits& limits)
+  Jobs(const ReconcilerParts& parts, const base::Limits& limits,
+       const std::optional<admission::CardRange>& mirrored_cards)
       : bound_pods({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
         pod_nominator(parts.ledger, parts.log, limits),
         node_intake(parts.ledger, parts.metrics, parts.log, limits),
@@ -28,6 +30,8 @@ struct Reconciler::Jobs {
             limits),
         closure_reporter(parts.api, parts.metrics, parts.log),
         layout_reporter(parts.api, limits),
+        node_mirror({parts.ledger, parts.readiness, parts.api, parts.log, parts.clock}, limits,
+                    mirrored_cards),
         settle_interval(limits.settle_interval_ms) {}
 
   BoundPods bound_pods;
@@ -41,6 +45,7 @@ struct Reconciler::Jobs {
   BindSettler bind_settler;
   ClosureReporter closure_reporter;
   LayoutReporter layout_reporter;
+  NodeMirror node_mirror;
   const std::chrono::milliseconds settle_interval;
   base::TimePoint last_settle;
 };
@@ -57,8 +62,9 @@ std::optional<ledger::DemandTracker::ObservedPod> demand_of(const PodInfo& pod) 
 
 }  // namespace
 
-Reconciler::Reconciler(ReconcilerParts parts, const base::Limits& limits)
-    : parts_(parts), jobs_(std::make_unique<Jobs>(parts_, limits)) {}
+Reconciler::Reconciler(ReconcilerParts parts, const base::Limits& limits,
+                       const std::optional<admission::CardRange>& mirrored_cards)
+    : parts_(parts), jobs_(std::make_unique<Jobs>(parts_, limits, mirrored_cards)) {}
 
 Reconciler::~Reconciler() = default;
 
@@ -164,7 +170,10 @@ void Reconciler::node_gone(std::string_view name) { jobs_->node_intake.remove(na
 
 void Reconciler::tick() {
   Jobs& jobs = *jobs_;
-  if (!parts_.readiness.is_leader()) jobs.pod_waker.stand_by();
+  if (!parts_.readiness.is_leader()) {
+    jobs.pod_waker.stand_by();
+    jobs.node_mirror.stand_by();
+  }
   if (!parts_.readiness.is_ready()) return;
   jobs.pod_waker.wake();
   const base::TimePoint now = parts_.clock.now();
@@ -174,6 +183,7 @@ void Reconciler::tick() {
     jobs.bind_settler.settle();
   }
   jobs.closure_reporter.look_at(*parts_.ledger.snapshot());
+  jobs.node_mirror.write();
 }
 
 }  // namespace snug::service

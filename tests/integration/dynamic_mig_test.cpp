@@ -40,7 +40,7 @@ constexpr int kPods = 20'000;
 #endif
 constexpr int kNodes = 24;
 constexpr int kRestarts = 3;
-/// The ports may idle, however slow the build is.
+/// A connection may be silent that long, also before its first request, however slow the build is.
 constexpr std::int64_t kKeepAliveMs = 3'600'000;
 
 struct Card {
@@ -151,6 +151,7 @@ class DynamicMigTest : public ::testing::Test {
     std::cout << "SNUG_DYNAMIC_SEED=" << seed() << "\n";
     limits_.keep_alive_ms = kKeepAliveMs;
     limits_.admin_keep_alive_ms = kKeepAliveMs;
+    limits_.head_ms = kKeepAliveMs;
     json list{{"kind", "List"}, {"items", json::array()}};
     for (int node = 0; node < kNodes; ++node) {
       names_.push_back("n" + std::to_string(node));

@@ -326,6 +326,21 @@ TEST_F(KubeApiTest, RoomTouchesTheOwnPodWhereThereIsOne) {
   EXPECT_TRUE(written.get<std::string>().starts_with("42.")) << written;
 }
 
+TEST_F(KubeApiTest, Before132RoomTouchesAStorageCapacity) {
+  bench.options.own_namespace = "snug-system";
+  bench.options.own_pod = "snug-0";
+  for (const int minor : {31, 32}) {
+    bench.options.kubernetes_minor = minor;
+    kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+    ASSERT_TRUE(api.wake_pending_pods(base::Generation{42}));
+  }
+  const auto seen = server.seen("patch");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].target,
+            "/apis/storage.k8s.io/v1/namespaces/snug-system/csistoragecapacities/snug-room");
+  EXPECT_EQ(seen[1].target, "/api/v1/namespaces/snug-system/pods/snug-0");
+}
+
 TEST_F(KubeApiTest, NoTouchRepeatsAValueOfThisOrAnotherProcess) {
   bench.options.own_namespace = "snug-system";
   bench.options.own_pod = "snug-0";

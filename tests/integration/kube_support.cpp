@@ -37,6 +37,8 @@ std::string kind_of_lease(const httplib::Request& request) {
 
 std::string kind_of(const httplib::Request& request) {
   if (request.path.find("/leases") != std::string::npos) return kind_of_lease(request);
+  if (request.path.find("/mirrorparameters/") != std::string::npos)
+    return request.method + " parameters";
   if (request.method == "PATCH") return "patch";
   if (request.method == "POST") return request.path.ends_with("/binding") ? "bind" : "event";
   if (request.has_param("limit")) return "one node";
@@ -75,6 +77,7 @@ ScriptedApi::ScriptedApi(std::unique_ptr<httplib::Server> server, const std::str
   server_->Post(".*", handler);
   server_->Patch(".*", handler);
   server_->Put(".*", handler);
+  server_->Delete(".*", handler);
   port_ = server_->bind_to_any_port(address_);
   thread_ = std::thread([this] { server_->listen_after_bind(); });
   while (!server_->is_running()) std::this_thread::yield();

@@ -71,7 +71,7 @@ class DemoTest(unittest.TestCase):
             with self.subTest(options):
                 done = run("bash", DEMO, *options)
                 self.assertEqual(done.returncode, code, done.stdout)
-                self.assertTrue(done.stdout.startswith("usage: bash deploy/demo.sh [--serve]\n"), done.stdout)
+                self.assertTrue(done.stdout.startswith("usage: bash deploy/demo.sh [--serve | --kubernetes]\n"), done.stdout)
 
     def test_a_program_that_is_given_needs_no_packages_to_build(self):
         """On a machine that has only what the demo itself needs, and no way to install more."""

@@ -1,6 +1,7 @@
 """deploy/ without a cluster: the files that the kustomization names exist, the image has what the program
 loads, and the alerts query series that the program serves. With an API server: tests/e2e/test_deploy.py."""
 
+import itertools
 import json
 import re
 import unittest
@@ -36,6 +37,13 @@ def deployed_images():
     [deployment] = [value for value in documents(DEPLOY / "dedicated.yaml") if value["kind"] == "Deployment"]
     return {container["image"].rpartition(":")[0]: container["image"].rpartition(":")[2]
             for container in deployment["spec"]["template"]["spec"]["containers"]}
+
+
+
+def request_keys():
+    keys = re.findall(r'\{\.name = "(gpu-[a-z-]+)"', (ROOT / "src/request/annotation_keys.cpp").read_text())
+    assert len(keys) > 10, keys
+    return keys
 
 
 class KustomizationTest(unittest.TestCase):
@@ -75,17 +83,106 @@ class KustomizationTest(unittest.TestCase):
 class AdmissionTest(unittest.TestCase):
     def test_only_the_dedicated_shape_wants_its_scheduler(self):
         [kustomization] = documents(DEPLOY / "kustomization.yaml")
-        [shared] = re.findall(r"kubectl apply -f deploy/rbac\.yaml (.*)", (DEPLOY / "README.md").read_text())
+        [shared] = re.findall(r"kubectl apply -f deploy/rbac\.yaml (.*\n.*)", (DEPLOY / "README.md").read_text())
         self.assertIn("admission-dedicated.yaml", kustomization["resources"])
-        self.assertEqual(shared, "-f deploy/admission-policy.yaml")
+        self.assertEqual(re.findall(r"deploy/(\S+)", shared), [
+            "admission-policy.yaml", "admission-pods.yaml", "admission-devices.yaml", "node-capacity.yaml",
+            "mirror-parameters.yaml"])
+
+    def test_the_shared_shape_refuses_what_its_scheduler_does_not_manage(self):
+        """A resource in the policy alone would let pods in about which Snug is not asked."""
+        [config] = documents(DEPLOY / "shared-scheduler-config.yaml")
+        [extender] = config["extenders"]
+        managed = extender["managedResources"]
+        self.assertEqual([each for each in managed if each["ignoredByScheduler"] is not False], [])
+        [policy, _] = documents(DEPLOY / "admission-shared.yaml")
+        [known] = [each["expression"] for each in policy["spec"]["variables"] if each["name"] == "managed"]
+        self.assertEqual(re.findall(r"'([^']*)'", known), [each["name"] for each in managed])
+        self.assertEqual(re.findall(r"'([^']*)'", known)[:2], ["snug.dev/gpu-milli", "snug.dev/gpu-memory-mib"])
 
     def test_every_policy_knows_the_keys_of_the_program(self):
-        keys = re.findall(r'\{\.name = "(gpu-[a-z-]+)"', (ROOT / "src/request/annotation_keys.cpp").read_text())
-        self.assertGreater(len(keys), 10)
-        for name in ("admission-policy.yaml", "admission-dedicated.yaml"):
+        keys = request_keys()
+        files = sorted(path.name for path in DEPLOY.glob("admission-*.yaml"))
+        self.assertGreater(len(files), 3)
+        for name in files:
+            searches = re.findall(r"findAll\('(gpu-[^']*)'\)", (DEPLOY / name).read_text())
+            for search, key in itertools.product(searches, keys):
+                # gpu-policy alone asks for nothing.
+                if key != "gpu-policy" or "[cfimp]" in search:
+                    self.assertRegex(key, search.replace("\\\\", "\\"), name)
+        # The program writes the first, and the second calls it.
+        for name in set(files) - {"admission-gpu-pods.yaml", "admission-webhook.yaml"}:
             [policy] = [value for value in documents(DEPLOY / name) if value["kind"] == "ValidatingAdmissionPolicy"]
             [known] = [each["expression"] for each in policy["spec"]["variables"] if each["name"] == "requestKeys"]
             self.assertEqual(sorted(re.findall(r"'([^']*)'", known)), sorted(keys), name)
+
+    def test_the_search_for_texts_finds_the_operators_key(self):
+        [policy, _] = documents(DEPLOY / "admission-policy.yaml")
+        [key] = [each["expression"].strip("'") for each in policy["spec"]["variables"]
+                 if each["name"] == "tolerateKey"]
+        [condition] = policy["spec"]["matchConditions"]
+        words = re.findall(r"'([^']*)'", re.search(r"\[([^]]*)\]\.exists\(word", condition["expression"])[1])
+        self.assertTrue(any(word in key for word in words), words)
+        self.assertLessEqual(max(map(len, words)), 10)
+        self.assertLessEqual(len(words), 5)
+
+
+class WebhookTest(unittest.TestCase):
+    def setUp(self):
+        self.objects = documents(DEPLOY / "admission-webhook.yaml")
+        self.page = (DEPLOY / "README.md").read_text()
+
+    def _only(self, kind):
+        [value] = [value for value in self.objects if value["kind"] == kind]
+        return value
+
+    def test_its_port_is_the_one_of_the_page(self):
+        port = re.search(r"--webhook-listen=0\.0\.0\.0:(\d+)", self.page)[1]
+        self.assertIn(f"containerPort: {port}}}", self.page)
+        [service] = self._only("Service")["spec"]["ports"]
+        [ingress] = self._only("NetworkPolicy")["spec"]["ingress"]
+        self.assertEqual([str(service["targetPort"]), str(ingress["ports"][0]["port"])], [port] * 2)
+
+    def test_both_configurations_call_the_service(self):
+        service = self._only("Service")["metadata"]
+        for kind, path in (("Mutating", "/mutate"), ("Validating", "/validate")):
+            for webhook in self._only(f"{kind}WebhookConfiguration")["webhooks"]:
+                self.assertEqual(webhook["clientConfig"], {"service": {
+                    "name": service["name"], "namespace": service["namespace"], "path": path,
+                    "port": 443}})
+                self.assertEqual(webhook["sideEffects"], "None")
+
+    def test_only_updates_may_pass_unseen(self):
+        passing = [rule["operations"] for kind in ("Mutating", "Validating")
+                   for webhook in self._only(f"{kind}WebhookConfiguration")["webhooks"]
+                   for rule in webhook["rules"] if webhook["failurePolicy"] != "Fail"]
+        self.assertEqual(passing, [["UPDATE"], ["UPDATE"]])
+
+    def test_they_ask_about_the_pods_that_the_policy_changes(self):
+        policies = {value["metadata"]["name"]: value["spec"]["matchConditions"]
+                    for value in documents(DEPLOY / "admission-gpu-pods.yaml")
+                    if value["kind"] == "MutatingAdmissionPolicy"}
+        policy = [each for each in policies["snug-gpu-pods"] if each["name"] != "may-lack-something"]
+        mutating, keeping = self._only("MutatingWebhookConfiguration")["webhooks"]
+        validating, updates = self._only("ValidatingWebhookConfiguration")["webhooks"]
+        words = re.findall(r"'(gpu-[^']*)'", mutating["matchConditions"][0]["expression"])
+        self.assertEqual([key for key in request_keys() if not any(word in key for word in words)], [])
+        self.assertLessEqual(max(map(len, words)), 10, "longer words cost more")
+        self.assertEqual([each["name"] for each in mutating["matchConditions"]],
+                         [each["name"] for each in policy])
+        self.assertEqual(mutating["matchConditions"][1:], policy[1:])
+        self.assertEqual(validating["matchConditions"], mutating["matchConditions"])
+        self.assertEqual(updates["matchConditions"][1:], mutating["matchConditions"])
+        self.assertEqual(keeping["matchConditions"], policies["snug-gpu-tolerations"])
+
+    def test_it_may_write_nothing_else(self):
+        header = (ROOT / "include/snug/codec/webhook_objects.hpp").read_text()
+        secret, configuration = re.findall(r'kWebhook\w+ = "([\w-]+)"', header)
+        self.assertEqual(self._only("Secret")["metadata"]["name"], secret)
+        self.assertNotIn("data", self._only("Secret"))
+        self.assertEqual([rule["resourceNames"] for rule in self._only("Role")["rules"]], [[secret]])
+        for rule in self._only("ClusterRole")["rules"]:
+            self.assertEqual(rule["resourceNames"], [configuration])
 
 
 class SchedulerTest(unittest.TestCase):
@@ -139,6 +236,25 @@ class ReadmeTest(unittest.TestCase):
         schema = json.loads((ROOT / "api/inventory.schema.json").read_text())
         jsonschema.Draft202012Validator(schema).validate(json.loads(text))
         self.assertTrue(json.loads(text)["gpus"])
+
+
+class ExamplesTest(unittest.TestCase):
+    PODS = {path.name: value for path in sorted((DEPLOY / "examples").glob("*.yaml"))
+            for value in documents(path) if value["kind"] == "Pod"}
+
+    def test_every_pod_tolerates_the_taints_of_gpu_nodes(self):
+        self.assertEqual(len(self.PODS), 4)
+        for name, pod in self.PODS.items():
+            self.assertEqual(pod["spec"]["tolerations"],
+                             [{"key": key, "operator": "Exists"} for key in ("nvidia.com/gpu", "snug.dev/only")], name)
+
+    def test_the_mps_pod_looks_for_the_daemon_where_it_mounts_it(self):
+        [container] = self.PODS["mps.yaml"]["spec"]["containers"]
+        [pipe] = [each["value"] for each in container["env"] if each["name"] == "CUDA_MPS_PIPE_DIRECTORY"]
+        mounts = {each["mountPath"]: each["name"] for each in container["volumeMounts"]}
+        volumes = {each["name"]: each["hostPath"]["path"] for each in self.PODS["mps.yaml"]["spec"]["volumes"]}
+        self.assertEqual({path: volumes[name] for path, name in mounts.items()},
+                         {pipe: "/run/nvidia" + pipe, "/dev/shm": "/run/nvidia/mps/shm"})
 
 
 class ImageTest(unittest.TestCase):
@@ -217,6 +333,8 @@ class AlertsTest(unittest.TestCase):
                       for match in map(SELECTOR.match, answer.read().decode().splitlines()) if match]
         for rule in self.rules:
             for name, labels in SELECTOR.findall(rule["expr"]):
+                if name.startswith("snug_webhook_"):  # only where there is a webhook
+                    continue
                 self.assertTrue(any(name == each and selected(labels, have) for each, have in served),
                                 f"{rule['alert']}: nothing serves {name}{{{labels}}}")
 

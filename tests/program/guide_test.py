@@ -1,4 +1,5 @@
-"""docs/user-guide.md: each example gets what the page says, and each command of it works."""
+"""docs/user-guide.md: each example gets what the page says, and each command of it works. The pod of README.md
+is whole and is placed as it stands."""
 
 import json
 import re
@@ -151,6 +152,19 @@ class GuideTest(unittest.TestCase):
             done = run("bash", "-c", command.replace("http://127.0.0.1:8889", extender.admin))
             self.assertEqual(done.returncode, 0, done.stdout)
             self.assertIn("generation", json.loads(done.stdout), command)
+
+
+class ReadmeTest(unittest.TestCase):
+    def test_its_first_example_is_a_whole_pod(self):
+        [text] = re.findall(r"^## Why$.*?^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+        pod = yaml.safe_load(text)
+        self.assertEqual((pod["apiVersion"], pod["kind"]), ("v1", "Pod"))
+        self.assertTrue(pod["spec"]["containers"][0]["command"])
+        pod["metadata"] = {"namespace": "default", "uid": "uid-readme", **pod["metadata"]}
+        extender = Extender(self, None, None)
+        [node], _ = extender.filter(pod, extender.names)
+        self.assertEqual(extender.bind(pod, node), "")
+        self.assertEqual(list(lines_of(extender, pod)), ["quarter main: by-labels GPU 0: 3840 MiB, 250 milli, time-slicing"])
 
 
 if __name__ == "__main__":

@@ -109,6 +109,8 @@ class Generator {
     const auto amounts = [this] {
       return object({R"("nvidia.com/gpu":)" + value(pick({"1", R"("2")", "0.5", "null"})),
                      R"("nvidia.com/mig-1g.5gb":)" + value(R"("1")"), R"("cpu":)" + quantity(),
+                     '"' + pick({"snug.dev/gpu-milli", "snug.dev/gpu-memory-mib", "snug.dev/x"}) +
+                         "\":" + quantity(),
                      '"' + pick({"memory", "memory", "memory", "storage"}) + "\":" + quantity()});
     };
     return object({R"("limits":)" + amounts(), R"("requests":)" + amounts()});

@@ -50,7 +50,8 @@ json draw_quantities() {
   json quantities = json::object();
   for (int i = draw(4); i > 0; --i) {
     quantities[draw_from<std::string>({"nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "cpu",
-                                       "nvidia.com/", "memory", "cpu", "memory",
+                                       "nvidia.com/", "memory", "cpu", "snug.dev/gpu-milli",
+                                       "snug.dev/gpu-memory-mib",
                                        one_in(4) ? "ephemeral-storage" : "cpu"})] = draw_quantity();
   }
   return quantities;

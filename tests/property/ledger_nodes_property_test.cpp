@@ -33,6 +33,7 @@ model::HoldingPtr draw_pod(const std::string& uid, const model::NodeInventory& n
   auto pod = std::make_shared<model::Holding>(*draw_holding(uid, node));
   if (node.gpus.empty() || one_in(2)) pod->reservation.containers.clear();
   pod->host = draw_host();
+  pod->mirrored = {.milli = {draw(2000)}, .memory = {draw(2000)}};
   pod->terminating = one_in(8);
   return pod;
 }
@@ -72,6 +73,7 @@ class Cluster {
         if (const auto entry = ledger.find(uid)) {
           auto changed = std::make_shared<model::Holding>(*entry->holding);
           changed->host = draw_host();
+          changed->mirrored = {.milli = {draw(2000)}, .memory = {draw(2000)}};
           ledger.hold(changed);
         }
         return;
@@ -119,6 +121,7 @@ class Cluster {
     const model::NodeStatePtr added = fit::build_node_state(node.inventory, all);
     model::NodeState sum = *added;  // whose GPUs point into what was added
     RC_ASSERT(node.host_used == sum.host_used);
+    RC_ASSERT(node.mirrored_used == sum.mirrored_used);
     RC_ASSERT(node.pod_count == sum.pod_count);
     RC_ASSERT(node.kubelet_milli == sum.kubelet_milli);
     std::ranges::sort(shown);

@@ -69,6 +69,26 @@ class NominatedOracle {
     for (const Row& row : rows_) all.push_back({row.pod->rank.uid, row.waits});
     return all;
   }
+  /// All ways in which those who wait for nobody can be placed on the node, side by side.
+  [[nodiscard]] std::vector<std::vector<OracleHolder>> starts() const {
+    std::vector<std::vector<OracleHolder>> all{{}};
+    for (const Row& row : rows_) {
+      if (row.waits != Waits::kForNobody) continue;
+      std::vector<std::vector<OracleHolder>> longer;
+      for (const std::vector<OracleHolder>& before : all) {
+        Amounts amounts(node_.holders, nullptr);
+        for (const OracleHolder& other : before) amounts.add(other);
+        (void)any([&](GpuSet gpus) {
+          if (!room(amounts, *row.pod, gpus)) return false;
+          longer.push_back(before);
+          longer.back().push_back({*row.pod, gpus, false});
+          return false;  // go on
+        });
+      }
+      all = std::move(longer);
+    }
+    return all;
+  }
   /// Whether the claimant's GPUs are free, whoever is nominated.
   [[nodiscard]] bool fits(GpuSet gpus) const {
     return room(Amounts(node_.holders, nullptr), claimant_, gpus);

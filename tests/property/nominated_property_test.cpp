@@ -44,7 +44,49 @@ struct Scene {
   NominatedOracle::Node node;
   std::vector<OraclePod> nominated;
   OraclePod asking;
+  bool mirrored = false;  // the node and all pods state the resource that mirrors compute
 
+  /// Whether the sum of that resource suffices, counted as kube-scheduler does.
+  [[nodiscard]] bool sum_suffices(Mask gone) const {
+    if (!mirrored) return true;
+    int sum = milli_of(asking);
+    for (const OracleHolder& holder : without(gone).holders) sum += milli_of(holder.pod);
+    for (const OraclePod& pod : nominated) {
+      if (pod.rank.priority >= asking.rank.priority) sum += milli_of(pod);
+    }
+    return sum <= 1000 * node.gpus;
+  }
+  [[nodiscard]] Scene with_started(const std::vector<OracleHolder>& started) const {
+    Scene scene = *this;
+    for (const OracleHolder& holder : started) {
+      scene.node.holders.push_back(holder);
+      std::erase_if(scene.nominated,
+                    [&](const OraclePod& pod) { return pod.rank.uid == holder.pod.rank.uid; });
+    }
+    return scene;
+  }
+  /// What kube-scheduler chooses by that sum: all lower pods but those that it can spare, the most
+  /// important ones first. Nothing: the sum suffices as it is, or for no set of victims.
+  [[nodiscard]] Mask chosen_by_sum() const {
+    Mask gone = may_go();
+    if (sum_suffices(0) || !sum_suffices(gone)) return 0;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < node.holders.size(); ++i) {
+      if ((gone >> i & 1U) != 0) order.push_back(i);
+    }
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+      return node.holders[a].pod.rank.outranks(node.holders[b].pod.rank);
+    });
+    for (const std::size_t i : order) {
+      const Mask spared = gone & ~(Mask{1} << i);
+      if (sum_suffices(spared)) gone = spared;
+    }
+    return gone;
+  }
+
+  [[nodiscard]] static int milli_of(const OraclePod& pod) {
+    return pod.ask.thousandths * pod.ask.count;
+  }
   [[nodiscard]] NominatedOracle::Node without(Mask gone) const {
     NominatedOracle::Node left{.gpus = node.gpus, .cap = node.cap, .holders = {}};
     for (std::size_t i = 0; i < node.holders.size(); ++i) {
@@ -110,8 +152,16 @@ class Staged {
  public:
   explicit Staged(const Scene& scene, const score::Profile& profile = make_profile("best-fit"))
       : claim_(request_of(scene.asking.ask), profile) {
-    const auto inventory = std::make_shared<const model::NodeInventory>(
-        make_node("n: A 1000 x" + std::to_string(scene.node.gpus)));
+    model::NodeInventory node = make_node("n: A 1000 x" + std::to_string(scene.node.gpus));
+    if (scene.mirrored) {
+      node.host = {.resources = {}, .pod_slots = 1000, .known = true};
+      node.mirrored.allocatable.milli = 1000 * scene.node.gpus;
+    }
+    const auto inventory = std::make_shared<const model::NodeInventory>(std::move(node));
+    const auto mirrored_of = [&](const OraclePod& pod) {
+      return model::MirroredAmounts{.milli = {scene.mirrored ? Scene::milli_of(pod) : 0}};
+    };
+    mirrored_ = mirrored_of(scene.asking);
     for (const OracleHolder& holder : scene.node.holders) {
       std::vector<model::ReservedDevice> devices;
       for (int gpu = 0; gpu < scene.node.gpus; ++gpu) {
@@ -124,6 +174,7 @@ class Staged {
       holding->name_space = holder.pod.name_space;
       holding->rank = holder.pod.rank;
       holding->terminating = holder.terminating;
+      holding->mirrored = mirrored_of(holder.pod);
       held_.add(holding->name_space, fit::held_compute(*holding, inventory.get()));
       holdings_.push_back(std::move(holding));
     }
@@ -133,7 +184,8 @@ class Staged {
           model::Nomination{.name_space = pod.name_space,
                             .node = "n",
                             .rank = pod.rank,
-                            .request = request_of(pod.ask)}));
+                            .request = request_of(pod.ask),
+                            .mirrored = mirrored_of(pod)}));
     }
     claim_.name_space = scene.asking.name_space;
     claim_.rank = scene.asking.rank;
@@ -146,7 +198,8 @@ class Staged {
   }
   [[nodiscard]] std::vector<std::string> victims(
       const std::vector<std::string_view>& chosen = {}) const {
-    const plan::Preemptor preemptor{.incoming = claim_.view(), .has_other_constraints = false};
+    plan::Preemptor preemptor{.incoming = claim_.view(), .has_other_constraints = false};
+    preemptor.incoming.mirrored = mirrored_;
     const plan::EvictionCandidate candidate{
         .node = *state_,
         .context = {.namespace_usage = held_, .nominations = &nominations_},
@@ -162,6 +215,7 @@ class Staged {
 
  private:
   OwnedIncomingPod claim_;
+  model::MirroredAmounts mirrored_;
   model::NamespaceUsage held_;
   std::vector<model::HoldingPtr> holdings_;
   model::NodeStatePtr state_;
@@ -229,9 +283,14 @@ TEST(NominatedProperty, MoreEvictionsNeverDoHarmWhileTheSameAreKept) {
 }
 
 void victims_property() {
-  const Scene scene = draw_scene(3, 5, 2);
+  Scene scene = draw_scene(3, 5, 2);
+  scene.mirrored = one_in(2);
   const Mask may_go = scene.may_go();
-  const Mask chosen = one_in(3) ? static_cast<Mask>(draw(32)) & may_go : 0;  // by kube-scheduler
+  const Mask chosen = scene.mirrored ? scene.chosen_by_sum()
+                      : one_in(3)    ? static_cast<Mask>(draw(32)) & may_go
+                                     : 0;  // by kube-scheduler
+  // Where the sum explains the choice of kube-scheduler, others may go instead.
+  const Mask must_go = scene.mirrored ? 0 : chosen;
   std::vector<std::string_view> chosen_uids;
   for (std::size_t i = 0; i < scene.node.holders.size(); ++i) {
     if ((chosen >> i & 1U) == 0) continue;
@@ -246,28 +305,34 @@ void victims_property() {
     }
     RC_LOG() << "victim " << uid << "\n";
   }
-  const auto may_be_taken = [&](Mask gone) {
-    const NominatedOracle::Node left = scene.without(gone);
-    return NominatedOracle(left, scene.asking, scene.nominated).any_may_be_taken();
-  };
   RC_ASSERT((victims & ~may_go) == 0U);
   RC_ASSERT(uids.empty() == (victims == 0U));
-  const bool kept = !NominatedOracle(scene.node, scene.asking, scene.nominated).kept().empty();
-  RC_TAG(std::string(kept ? "some kept, " : "none kept, ") + std::to_string(uids.size()) +
-         " victims");
-  if (uids.empty()) {
-    const model::ReasonCode now = Staged(scene).choose().reason;
-    const bool beyond = now != model::ReasonCode::kNone && !model::reason_row(now).resolvable;
-    RC_ASSERT(beyond || (chosen == 0U && may_be_taken(0)) || !may_be_taken(may_go));
-    return;
-  }
-  if (chosen == 0U) RC_ASSERT(!may_be_taken(0));
-  RC_ASSERT((victims & chosen) == chosen);
-  RC_ASSERT(may_be_taken(victims));
-  for (std::size_t i = 0; i < scene.node.holders.size(); ++i) {
-    const Mask one = Mask{1} << i;
-    if ((victims & ~chosen & one) != 0) RC_ASSERT(!may_be_taken(victims & ~one));
-  }
+  RC_ASSERT((victims & must_go) == must_go || uids.empty());
+  const NominatedOracle before(scene.node, scene.asking, scene.nominated);
+  RC_TAG(std::string(before.kept().empty()             ? "none kept, "
+                     : before.starts().front().empty() ? "some kept, "
+                                                       : "some can start, ") +
+         (scene.mirrored && chosen != 0U ? "chosen by the sum, " : "") +
+         std::to_string(uids.size()) + " victims");
+  const model::ReasonCode now = Staged(scene).choose().reason;
+  const bool beyond = now != model::ReasonCode::kNone && !model::reason_row(now).resolvable;
+  // Nominated pods that fit already start, at one of their placements, before a victim has ended.
+  const auto is_right_beside = [&](const std::vector<OracleHolder>& started) {
+    const auto may_be_taken = [&](Mask gone) {
+      const Scene left = scene.with_started(started);
+      const NominatedOracle::Node node = left.without(gone);
+      return scene.sum_suffices(gone) &&
+             NominatedOracle(node, left.asking, left.nominated).any_may_be_taken();
+    };
+    if (uids.empty()) return beyond || (chosen == 0U && may_be_taken(0)) || !may_be_taken(may_go);
+    if ((chosen == 0U && may_be_taken(0)) || !may_be_taken(victims)) return false;
+    for (std::size_t i = 0; i < scene.node.holders.size(); ++i) {
+      const Mask one = Mask{1} << i;
+      if ((victims & ~must_go & one) != 0 && may_be_taken(victims & ~one)) return false;
+    }
+    return true;
+  };
+  RC_ASSERT(std::ranges::any_of(before.starts(), is_right_beside));
 }
 
 TEST(NominatedProperty, VictimsMakeRoomBesideThoseThatAreKeptAndNoneIsNeedless) {

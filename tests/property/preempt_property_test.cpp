@@ -44,12 +44,16 @@ class Judge {
     const model::HostAllocatable& host = node_->inventory->host;
     if (!host.known) return true;
     std::int64_t cpu = on_.host_request.cpu_milli;
+    std::int64_t milli = on_.mirrored_request.milli.value;
     std::int64_t count = 1;
     for (std::size_t i = 0; i < pods(); ++i) {
       if ((gone >> i & 1U) != 0) continue;
       cpu += pod(i).host.cpu_milli;
+      milli += pod(i).mirrored.milli.value;
       ++count;
     }
+    const std::optional<std::int64_t>& most = node_->inventory->mirrored.allocatable.milli;
+    if (most && on_.mirrored_request.milli.value > 0 && milli > *most) return false;
     return count <= host.pod_slots &&
            (on_.host_request.cpu_milli == 0 || cpu <= host.resources.cpu_milli);
   }
@@ -120,6 +124,7 @@ std::string draw_pod(int i, int gpus) {
       text += " g" + gpu() + ":" + std::to_string(100 * (1 + draw(5)));
   }
   if (!one_in(3)) text += " cpu=" + std::to_string(draw(4));
+  if (one_in(2)) text += " milli=" + std::to_string(100 * draw(8));
   if (one_in(5)) text += " ending";
   if (one_in(8)) text += " tied";
   return text;
@@ -143,6 +148,7 @@ PreemptionScenario draw_eviction() {
     RC_LOG() << "host " << cpu << " cpu, " << places << " places; asks " << asked << "\n";
     on.host(cpu, 100, places).request_host(asked);
   }
+  if (!one_in(3)) on.mirror(1000 * gpus, 1000 * gpus).request_mirrored(100 * draw(10));
   on.has_other_constraints = one_in(6);
   return on;
 }

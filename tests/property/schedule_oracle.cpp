@@ -185,7 +185,8 @@ std::int32_t number(const json& object, const char* key) {
 }
 
 bool counted(const std::string& name) {
-  return name == "cpu" || name == "memory" || name.starts_with("nvidia.com/");
+  return name == "cpu" || name == "memory" || name.starts_with("nvidia.com/") ||
+         name == "snug.dev/gpu-milli" || name == "snug.dev/gpu-memory-mib";
 }
 
 model::StringMap quantities(const json& object, const char* key) {
@@ -226,7 +227,7 @@ std::int64_t rounded_up(const std::string& text, long double factor) {
 }
 
 struct Quantities {
-  std::optional<std::int64_t> cpu, memory;
+  std::optional<std::int64_t> cpu, memory, mirrored_milli, mirrored_mib;
   bool others = false;
   model::StringMap gpus;
 };
@@ -238,6 +239,10 @@ Quantities quantities_of(const json& object, const char* key) {
       out.cpu = rounded_up(value, 1e3L);
     } else if (name == "memory") {
       out.memory = rounded_up(value, 1.0L);
+    } else if (name == "snug.dev/gpu-milli") {
+      out.mirrored_milli = rounded_up(value, 1.0L);
+    } else if (name == "snug.dev/gpu-memory-mib") {
+      out.mirrored_mib = rounded_up(value, 1.0L);
     } else if (name.starts_with("nvidia.com/")) {
       out.gpus.emplace(name, value);
     } else {
@@ -261,6 +266,12 @@ void add_containers(model::PodFacts& pod, const json& spec, bool init) {
       container.gpu_resources.merge(requests.gpus);
       container.host.cpu_milli = requests.cpu.value_or(limits.cpu.value_or(0));
       container.host.memory_bytes = requests.memory.value_or(limits.memory.value_or(0));
+      const auto at_most = [](std::optional<std::int64_t> limit,
+                              std::optional<std::int64_t> request) {
+        return std::min<std::int64_t>(limit.value_or(request.value_or(0)), 1'000'000'000);
+      };
+      container.mirrored = {{at_most(limits.mirrored_milli, requests.mirrored_milli)},
+                            {at_most(limits.mirrored_mib, requests.mirrored_mib)}};
       pod.has_other_constraints |= limits.others || requests.others;
     }
     for (const json& port : list(item, "ports")) {
@@ -271,15 +282,20 @@ void add_containers(model::PodFacts& pod, const json& spec, bool init) {
   }
 }
 
+/// In a list that is not of a container, the two resources are like any other.
+bool ties(const Quantities& list) {
+  return list.others || list.mirrored_milli || list.mirrored_mib;
+}
+
 void read_pod_amounts(model::PodFacts& pod, const json& spec) {
   const Quantities overhead = quantities_of(spec, "overhead");
   pod.overhead = {overhead.cpu.value_or(0), overhead.memory.value_or(0)};
-  pod.has_other_constraints |= overhead.others;
+  pod.has_other_constraints |= ties(overhead);
   const json* resources = find(spec, "resources");
   if (resources == nullptr) return;
   const Quantities limits = quantities_of(*resources, "limits");
   const Quantities requests = quantities_of(*resources, "requests");
-  pod.has_other_constraints |= limits.others || requests.others;
+  pod.has_other_constraints |= ties(limits) || ties(requests);
   const auto none_asks = [&](std::int64_t model::HostResources::* amount) {
     return std::ranges::all_of(pod.containers, [&](const model::ContainerFacts& container) {
       return container.host.*amount == 0;

@@ -15,6 +15,7 @@
 #include "sim/harness/naive_model.hpp"
 #include "sim/harness/snug_instance.hpp"
 #include "sim/harness/world.hpp"
+#include "support/fake_ports.hpp"
 
 namespace snug::stress_test {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::size_t kMaxPods = 120;
 constexpr std::uint64_t kSeed = 20'240'817;
 
 /// The simulated API server behind one lock.
-class SharedWorld final : public service::ApiPort {
+class SharedWorld final : public UnmirroredApi {
  public:
   explicit SharedWorld(base::ManualClock& clock)
       : random_(kSeed),

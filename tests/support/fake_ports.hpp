@@ -1,7 +1,8 @@
-// Fakes of the ports service::Metrics and service::Log.
+// Fakes of the ports service::Metrics, service::Log and service::ApiPort.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,20 @@ class NoMetrics : public service::Metrics {
   void event_dropped() override {}
   void reservation_problem(service::ReservationProblem) override {}
   void policy_reloaded(bool) override {}
+  void review_answered(service::ReviewOutcome) override {}
+  void webhook_checked(bool, std::optional<std::chrono::sys_seconds>) override {}
+};
+
+/// An API server that ignores what mirrors GPU shares; a test adds the other functions.
+class UnmirroredApi : public service::ApiPort {
+ public:
+  base::Result<void> set_mirrored_capacity(std::string_view,
+                                           const std::optional<model::MirroredAmounts>&) override {
+    return {};
+  }
+  base::Result<void> write_mirror_parameters(const std::optional<admission::CardRange>&) override {
+    return {};
+  }
 };
 
 class NoLog final : public service::Log {

@@ -3,8 +3,9 @@
 //   PreemptionScenario on("n: A 1000 x2", {"a 5 g0:500 cpu=2000", "b 0 w1 ending"}, make_whole(1));
 //
 // The text of a pod is its uid, its priority, and words: gI:M (M MiB and M milli-GPU of GPU I), wI
-// (GPU I as a whole), uN (N units of nvidia.com/gpu), cpu=, mem=, @TIME (its creation time), ending
-// (it is terminating), tied (it has other constraints). A GPU has 1000 MiB.
+// (GPU I as a whole), uN (N units of nvidia.com/gpu), cpu=, mem=, milli= and mib= (the resources
+// that mirror shares), @TIME (its creation time), ending (it is terminating), tied (it has other
+// constraints). A GPU has 1000 MiB.
 #pragma once
 
 #include <memory>
@@ -38,6 +39,10 @@ inline std::shared_ptr<model::Holding> make_evictable(std::string_view text) {
       holding->host.cpu_milli = std::stoll(value);
     } else if (word.starts_with("mem=")) {
       holding->host.memory_bytes = std::stoll(value);
+    } else if (word.starts_with("milli=")) {
+      holding->mirrored.milli.value = std::stoll(value);
+    } else if (word.starts_with("mib=")) {
+      holding->mirrored.memory.value = std::stoll(value);
     } else if (word.starts_with('@')) {
       holding->rank.created = word.substr(1);
     } else if (word.starts_with('g')) {
@@ -83,12 +88,26 @@ class PreemptionScenario {
     host_request = {.cpu_milli = cpu, .memory_bytes = memory};
     return *this;
   }
-  PreemptionScenario& nominate(model::GpuRequest request, model::PodRank rank) {
-    nominations.push_back(std::make_shared<const model::Nomination>(
-        model::Nomination{.name_space = "default",
-                          .node = "n",
-                          .rank = std::move(rank),
-                          .request = std::move(request)}));
+  /// Sets what the node's status shows of the resources that mirror shares. Without this call, it
+  /// lacks them.
+  PreemptionScenario& mirror(std::int64_t milli, std::int64_t mib) {
+    inventory_.mirrored.allocatable = {.milli = milli, .memory_mib = mib};
+    return *this;
+  }
+  PreemptionScenario& request_mirrored(std::int64_t milli, std::int64_t mib = 0) {
+    mirrored_request = {.milli = {milli}, .memory = {mib}};
+    return *this;
+  }
+  PreemptionScenario& nominate(model::GpuRequest request, model::PodRank rank,
+                               model::HostResources host = {},
+                               model::MirroredAmounts mirrored = {}) {
+    nominations.push_back(
+        std::make_shared<const model::Nomination>(model::Nomination{.name_space = "default",
+                                                                    .node = "n",
+                                                                    .rank = std::move(rank),
+                                                                    .request = std::move(request),
+                                                                    .host = host,
+                                                                    .mirrored = mirrored}));
     return *this;
   }
 
@@ -103,6 +122,7 @@ class PreemptionScenario {
     const plan::NodeContext context{.namespace_usage = held, .nominations = &nominations};
     plan::IncomingPod claimed = incoming.view();
     claimed.host = host_request;
+    claimed.mirrored = mirrored_request;
     const plan::Preemptor preemptor{.incoming = claimed,
                                     .has_other_constraints = has_other_constraints};
     std::vector<std::string> uids;
@@ -117,6 +137,7 @@ class PreemptionScenario {
 
   OwnedIncomingPod incoming;
   model::HostResources host_request;
+  model::MirroredAmounts mirrored_request;
   bool has_other_constraints = false;
   std::vector<model::HoldingPtr> holdings;
   fit::CpuOnlyHoldings unlisted;  // CPU-only pods, which the node state does not list

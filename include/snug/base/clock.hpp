@@ -32,4 +32,18 @@ class ManualClock final : public Clock {
   std::atomic<std::int64_t> nanoseconds_{0};
 };
 
+/// The time of day, which other machines know too. The validity of certificates needs it.
+class WallClock {
+ public:
+  virtual ~WallClock() = default;
+  [[nodiscard]] virtual std::chrono::sys_seconds now() const = 0;
+};
+
+class SystemClock final : public WallClock {
+ public:
+  [[nodiscard]] std::chrono::sys_seconds now() const override {
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  }
+};
+
 }  // namespace snug::base

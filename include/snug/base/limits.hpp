@@ -28,6 +28,8 @@
   ROW(lease_duration_ms,       "leaseDurationMs",     15'000,      1'000,   300'000,        "milliseconds since its last renewal after which a Lease may be acquired by another replica") \
   ROW(renew_deadline_ms,       "renewDeadlineMs",     10'000,      4'000,   300'000,        "milliseconds since its last renewal after which a leader stops binding; must be below leaseDurationMs by twice apiTimeout and 500 ms") \
   ROW(bind_settle_ms,          "bindSettleMs",        65'000,      100,     600'000,        "milliseconds after a bind of unknown outcome from which a GET that shows the pod unbound is conclusive; must be above the API server's --request-timeout") \
+  ROW(webhook_overlap_ms,      "webhookOverlapMs",    300'000,     1'000,   86'400'000,     "milliseconds for which both webhook configurations must have contained all CAs before the next step of replacing a certificate; must exceed the time in which every API server sees a changed configuration") \
+  ROW(webhook_linger_ms,       "webhookLingerMs",     5'000,       0,       60'000,         "milliseconds for which the webhook answers after SIGTERM; a Service sends calls to a pod until its endpoints are updated everywhere") \
   ROW(drain_ms,                "drainMs",             5'000,       0,       60'000,         "milliseconds to wait for requests in flight after SIGTERM")
 
 #define SNUG_FIXED_LIMITS(ROW) \
@@ -36,6 +38,8 @@
   ROW(max_header_bytes,        65'536,      "bytes of a request line and its headers; kube-scheduler sends less than 1 KiB") \
   ROW(body_wait_ms,            1'000,       "milliseconds that a body beyond maxBodyBytesAtOnce waits before it is refused; a fifth of kube-scheduler's default httpTimeout") \
   ROW(max_admin_connections,   16,          "requests to the admin port that are read or answered at the same time; probes have two threads of their own") \
+  ROW(max_webhook_connections, 64,          "requests to the webhook port that are read or answered at the same time; each takes less than a millisecond") \
+  ROW(max_review_bytes,        41'943'040,  "bytes of one AdmissionReview; it may contain a pod twice, an API server accepts at most 3 MiB for a request, and JSON escapes make a text at most six times as long") \
   ROW(max_queued_connections,  512,         "open connections to each port whose requests are not being read or answered (idle, sending a head, or waiting for a thread); each costs a few KiB") \
   ROW(listen_backlog,          512,         "connections that the kernel queues until they are accepted; an accept takes microseconds") \
   ROW(keep_alive_ms,           120'000,     "milliseconds after which an idle connection to the extender port is closed; above the 90 s after which kube-scheduler closes it") \
@@ -52,6 +56,8 @@
   ROW(max_pending_pods,        100'000,     "unbound pods cached from the watch, and all pods of the embedded mode; to bind a pod that is not cached, Snug sends one more GET") \
   ROW(max_intents,             4'096,       "intents at one time; enough for 400 new intents per second with the default intentTtlMs") \
   ROW(max_nominations,         4'096,       "nominated pods for which capacity is reserved; no capacity is reserved for further nominated pods") \
+  ROW(max_named_victims,       256,         "pods for which the victims that preempt named are remembered; a further pod displaces the oldest answer") \
+  ROW(named_victims_ms,        10'000,      "milliseconds for which the victims that preempt named for a pod are remembered; a working watch shows their eviction within a second") \
   ROW(max_tombstones,          65'536,      "uids of ended pods, remembered because events about them may arrive seconds later and must be discarded; also uids of pods whose problem has been reported") \
   ROW(max_config_bytes,        262'144,     "bytes of a configuration, policy or YAML manifest file; JSON manifests may be larger") \
   ROW(max_manifest_bytes,      536'870'912, "bytes of one JSON manifest file of the embedded mode; 50,000 pods of 10 KiB") \
@@ -69,6 +75,12 @@
   ROW(lease_retry_ms,          2'000,       "milliseconds between two renewals of the Lease, and between two attempts to acquire it, as in client-go") \
   ROW(clock_skew_ms,           500,         "the largest difference in milliseconds between the times that two machines measure for the same Lease or time-out; clocks slewed by NTP diverge by up to 300 ms over the largest leaseDurationMs") \
   ROW(wake_interval_ms,        1'000,       "milliseconds between two wake-ups of waiting pods; kube-scheduler backs off for at least as long") \
+  ROW(mirror_patches_per_tick, 8,           "nodes whose mirrored capacity is patched in one tick of 50 ms; 5,000 nodes take about half a minute, and the other work of the tick waits for at most as many calls") \
+  ROW(mirror_retry_ms,         10'000,      "milliseconds after which a patch of a node's mirrored capacity, or a write of the admission policy's parameters, is repeated if it failed or has no visible effect; a working watch shows the effect within a second") \
+  ROW(mirror_pause_ms,         1'000,       "milliseconds without patches of mirrored capacity after one that failed; bounds the load on an API server that refuses them all") \
+  ROW(webhook_poll_ms,         2'000,       "milliseconds between two reads of the Secret snug-webhook, the webhook configurations and the MirrorParameters; four small GETs") \
+  ROW(webhook_certificate_s,   31'536'000,  "seconds for which a certificate of the webhook is valid: 365 days") \
+  ROW(webhook_renew_s,         10'368'000,  "seconds before the end of its validity at which the webhook's certificate is replaced: 120 days, so that a cluster may be off for months") \
   ROW(max_queued_events,       1'024,       "Kubernetes events queued to be written, and events remembered for event_repeat_ms; further events are dropped and counted") \
   ROW(event_repeat_ms,         300'000,     "milliseconds in which an identical Kubernetes event is not written again; an API server keeps events for an hour") \
   ROW(credentials_reread_ms,   50'000,      "milliseconds between two reads of token and certificate files, as in client-go; after a 401 reply they are read at once")

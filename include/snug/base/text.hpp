@@ -38,6 +38,8 @@ namespace snug::base {
 /// Returns the byte `c` as two hexadecimal digits.
 [[nodiscard]] std::string hex_byte(char c);
 
+/// Encodes `bytes` in base64 with padding, without line breaks.
+[[nodiscard]] std::string encode_base64(std::string_view bytes);
 /// Decodes base64 with padding and ignores white space. Returns nullopt if `text` is not base64.
 [[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
 

@@ -1,13 +1,16 @@
-// Writes the bodies of requests to the API server: bindings, events and patches of an annotation.
-// Pure.
+// Writes the bodies of requests to the API server: bindings, events, patches of an annotation and
+// of a node's mirrored capacity, and the parameters of the admission policy. Pure.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "snug/admission/mirrored_resources.hpp"
 #include "snug/model/api_writes.hpp"
+#include "snug/model/mirrored_amounts.hpp"
 
 namespace snug::codec {
 
@@ -26,6 +29,15 @@ struct EventOrigin {
 
 /// Returns a JSON merge patch that sets one annotation of an object.
 [[nodiscard]] std::string write_annotation_patch(std::string_view key, std::string_view value);
+
+/// Returns a JSON merge patch of a node's status that sets the capacity and the allocatable of the
+/// two resources that mirror shares; nullopt: that removes both resources.
+[[nodiscard]] std::string write_capacity_patch(
+    const std::optional<model::MirroredAmounts>& capacity);
+
+/// Returns the object `snug` of the kind MirrorParameters (deploy/mirror-parameters.yaml) as JSON.
+/// An admission policy reads it.
+[[nodiscard]] std::string write_mirror_parameters(const admission::CardRange& cards);
 
 /// Returns `time` as a Kubernetes MicroTime: RFC 3339 in UTC with microseconds.
 [[nodiscard]] std::string micro_time(std::chrono::system_clock::time_point time);

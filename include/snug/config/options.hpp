@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "snug/adapters/obs/log.hpp"
+#include "snug/admission/pod_defaults.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
 #include "snug/service/service_options.hpp"
@@ -30,6 +31,9 @@ struct Options : service::ServiceOptions {
 
   HostPort listen{"127.0.0.1", 8888};
   HostPort admin_listen{"127.0.0.1", 8889};
+  HostPort webhook_listen;  // empty host: there is no webhook
+  std::vector<std::string> pod_tolerations = admission::PodDefaults{}.tolerations;
+  std::string pod_runtime_class;     // empty: none
   std::string policy;                // path; empty: the built-in policy
   std::string kubeconfig;            // path; empty: in-cluster configuration
   std::vector<std::string> cluster;  // paths of manifests; not empty: the embedded mode

@@ -37,6 +37,7 @@ namespace snug::fit {
 /// node can have thousands of these holdings, which come and go one at a time.
 struct CpuOnlyHoldings {
   model::HostResources requested;
+  model::MirroredAmounts mirrored;
   std::int64_t pod_count = 0;
   /// All CPU-only holdings; NodeState::holdings lists them after the others. Empty if there are too
   /// many to list; NodeState then has only their sum.

@@ -17,6 +17,7 @@
 #include "snug/base/units.hpp"
 #include "snug/model/host_resources.hpp"
 #include "snug/model/mig.hpp"
+#include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/reasons.hpp"
 
 namespace snug::model {
@@ -32,6 +33,7 @@ struct NodeFacts {
   StringMap capacity;     // only nvidia.com/*; unparsed quantities
   StringMap allocatable;  // only nvidia.com/*; unparsed quantities
   HostAllocatable host;   // allocatable CPU, memory and number of pods
+  ShownAmounts mirrored;  // what the status shows of the resources that mirror shares
 
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };
@@ -119,6 +121,7 @@ struct NodeInventory {
   /// If it is above 1, several pods may share a GPU or slice.
   std::int64_t replicas = 1;
   HostAllocatable host;
+  ShownAmounts mirrored;  // NodeFacts::mirrored
   /// Allocatable units of each resource nvidia.com/*. The kubelet assigns them to pods.
   std::map<std::string, std::int64_t, std::less<>> kubelet_allocatable;
   /// The units of each resource if all GPUs are healthy. `kubelet_allocatable` may have fewer now.

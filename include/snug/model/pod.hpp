@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "snug/model/host_resources.hpp"
+#include "snug/model/mirrored_amounts.hpp"
 
 namespace snug::model {
 
@@ -24,6 +25,9 @@ struct ContainerFacts {
   /// Unparsed quantities of nvidia.com/* resources: the limit, or the request if there is no limit.
   std::map<std::string, std::string, std::less<>> gpu_resources;
   HostResources host;  // the container's requests of CPU and memory
+  /// The container's limits of the resources that mirror shares, each at most kLargestQuantity. 0:
+  /// it has none.
+  MirroredAmounts mirrored;
 
   friend bool operator==(const ContainerFacts&, const ContainerFacts&) = default;
 };
@@ -45,6 +49,8 @@ struct PodFacts {
   bool has_soft_preferences = false;
   /// Whether the pod depends on state of its node besides CPU, memory and GPUs: host ports, volume
   /// or device claims, required pod (anti-)affinity, DoNotSchedule spreading, or other resources.
+  /// The resources that mirror shares are not other resources in a container (`mirrored`), but they
+  /// are in the overhead and at the level of the pod.
   bool has_other_constraints = false;
   HostResources overhead;  // spec.overhead
   // The values of spec.resources.requests, which replace the requests computed from the containers.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "snug/base/units.hpp"
+#include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/pod_rank.hpp"
 #include "snug/model/request.hpp"
@@ -84,6 +85,7 @@ struct Holding {
   bool terminating = false;            // the pod is being deleted; it still holds its devices
   bool has_other_constraints = false;  // PodFacts::has_other_constraints
   HostResources host;                  // CPU and memory, computed by request::host_requests_of()
+  MirroredAmounts mirrored;            // computed by request::mirrored_amounts_of()
   PodRank rank;
 
   /// Whether the pod holds no GPU and has requested none.

@@ -167,11 +167,14 @@ struct NodeState {
   std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
   std::int64_t kubelet_milli = 0;                                 // kubelet_used in milli-GPU
   HostResources host_used;  // requests of all pods on the node, including those without GPUs
+  /// The resources that mirror shares, as all pods on the node request them (Holding::mirrored).
+  MirroredAmounts mirrored_used;
   std::int64_t pod_count = 0;
   std::vector<HoldingPtr> holdings;
-  /// What pods that are not in `holdings` contribute to `host_used` and `pod_count`. If a node has
-  /// very many CPU-only pods, `holdings` does not list them.
+  /// What pods that are not in `holdings` contribute to `host_used`, `mirrored_used` and
+  /// `pod_count`. If a node has very many CPU-only pods, `holdings` does not list them.
   HostResources unlisted_host_used;
+  MirroredAmounts unlisted_mirrored_used;
   std::int64_t unlisted_pod_count = 0;
 
   [[nodiscard]] HostFree host_free() const {
@@ -242,6 +245,8 @@ struct Nomination {
   std::string node;
   PodRank rank;
   GpuRequest request;
+  HostResources host;        // requested CPU and memory
+  MirroredAmounts mirrored;  // requested amounts of the resources that mirror shares
 };
 using NominationPtr = std::shared_ptr<const Nomination>;
 /// The nominations of one node, highest rank first.

@@ -46,4 +46,9 @@ struct EvictionCandidate {
                                                            const EvictionCandidate& candidate,
                                                            fit::FitMemo& memo);
 
+/// Whether the preemptor fits on the node once the pods of `candidate.proposed_victims` and the
+/// terminating pods are gone, as far as they have a lower priority. `memo` as above.
+[[nodiscard]] bool fits_after_evictions(const Preemptor& preemptor,
+                                        const EvictionCandidate& candidate, fit::FitMemo& memo);
+
 }  // namespace snug::plan

@@ -18,7 +18,8 @@ struct IncomingPod {
   std::string_view name_space;
   const model::PodRank& rank;  // includes the pod's uid
   const model::GpuRequest& request;
-  model::HostResources host;  // requested CPU and memory
+  model::HostResources host;        // requested CPU and memory
+  model::MirroredAmounts mirrored;  // requested amounts of the resources that mirror shares
   const score::ProfileChoice& profiles;
   const model::SharingRules& sharing;
 };

@@ -49,6 +49,8 @@ class NominationGuard {
   [[nodiscard]] const std::vector<model::HoldingPtr>& tentative_holdings() const {
     return tentative_holdings_;
   }
+  /// Those of tentative_holdings() whose pods fit on the node as it is.
+  [[nodiscard]] std::vector<model::HoldingPtr> startable_holdings() const;
 
  private:
   class TentativeNode;

@@ -7,8 +7,10 @@
 #include <expected>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "snug/model/host_resources.hpp"
+#include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/pod.hpp"
 #include "snug/model/reasons.hpp"
 #include "snug/model/request.hpp"
@@ -27,8 +29,16 @@ namespace snug::request {
 /// A pod-level request replaces this maximum. The pod's overhead is then added.
 [[nodiscard]] model::HostResources host_requests_of(const model::PodFacts& pod);
 
+/// The pod's requests of the two resources that mirror shares, computed as in kube-scheduler: the
+/// same maximum as in host_requests_of(), over the containers' limits. Pod-level requests and the
+/// overhead are not counted.
+[[nodiscard]] model::MirroredAmounts mirrored_amounts_of(const model::PodFacts& pod);
+
 /// Whether the annotation `key` is part of a GPU request (`gpu-fraction`, `gpu-memory.main`, …).
 [[nodiscard]] bool is_request_key(std::string_view key);
+
+/// The names of the keys for which is_request_key() is true, without the suffix `.<container>`.
+[[nodiscard]] std::vector<std::string_view> request_keys();
 
 /// Parses a copy of ContainerRequest::text, from a reservation. The result has no container name or
 /// type. Nullopt if this version of Snug would not write exactly this text.

@@ -28,6 +28,8 @@
 
 namespace snug::service {
 
+class NamedVictims;
+
 /// The objects that ExtenderService uses. They must outlive it.
 struct ServiceParts {
   ledger::Ledger& ledger;
@@ -83,6 +85,8 @@ class ExtenderService {
   [[nodiscard]] Reply run_filter(std::string& body);
   [[nodiscard]] Reply run_prioritize(std::string& body);
   [[nodiscard]] Reply run_preempt(std::string& body);
+  [[nodiscard]] bool awaits_evictions(const codec::PreemptCall& call, const PodClaim& claim,
+                                      const model::Snapshot& snapshot) const;
   [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term);
   [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod_info);
   [[nodiscard]] Reply bind_claim(const Bind& call, const PodClaim& claim);
@@ -104,6 +108,7 @@ class ExtenderService {
   ServiceOptions options_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<Memos> memos_;
+  std::unique_ptr<NamedVictims> named_victims_;
 };
 
 }  // namespace snug::service

@@ -26,7 +26,8 @@ struct PodInfo {
   const model::PodFacts facts;  // resource_version is empty
   /// The parsed request, or the reason why it is malformed.
   const std::expected<model::GpuRequest, model::Refusal> request;
-  const model::HostResources host;  // requested CPU and memory
+  const model::HostResources host;        // requested CPU and memory
+  const model::MirroredAmounts mirrored;  // requested amounts of the resources that mirror shares
   const model::PodRank rank;
   const std::optional<demand::PodShape> shape;  // nullopt: no valid request for GPUs
 };
@@ -48,6 +49,7 @@ class PodClaim {
             .rank = pod_->rank,
             .request = *pod_->request,
             .host = pod_->host,
+            .mirrored = pod_->mirrored,
             .profiles = profiles_,
             .sharing = policy_.policy->sharing};
   }

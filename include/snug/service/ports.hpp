@@ -12,12 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/admission/mirrored_resources.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/base/enum_names.hpp"
 #include "snug/base/ids.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
 #include "snug/model/api_writes.hpp"
+#include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
 
@@ -51,6 +53,21 @@ class ApiPort {
   /// Sets an annotation of Snug's own pod, or of some node if Snug's pod is unknown, to a new
   /// value. This update makes kube-scheduler retry the pods that it could not schedule.
   [[nodiscard]] virtual base::Result<void> wake_pending_pods(base::Generation room) = 0;
+
+  /// Sets the capacity and the allocatable of the two resources that mirror shares in the status of
+  /// a node; nullopt: removes both resources. Errors:
+  ///   - kNotFound: the node does not exist.
+  ///   - kConflict, kInvalid: the API server refused the write.
+  ///   - kUnavailable: the write was certainly not executed.
+  ///   - kUnknown: it may or may not have been executed.
+  [[nodiscard]] virtual base::Result<void> set_mirrored_capacity(
+      std::string_view node, const std::optional<model::MirroredAmounts>& capacity) = 0;
+
+  /// Writes `cards` to the object that an admission policy reads (deploy/mirror-parameters.yaml);
+  /// nullopt: deletes the object, and succeeds if it does not exist. Errors as in
+  /// set_mirrored_capacity(); kNotFound: the API server does not know the object's kind.
+  [[nodiscard]] virtual base::Result<void> write_mirror_parameters(
+      const std::optional<admission::CardRange>& cards) = 0;
 
   /// Queues a Warning event and returns without waiting. If the queue is full, an event is dropped
   /// and counted in the metrics.
@@ -168,6 +185,21 @@ inline constexpr base::EnumNames kBindOutcomeNames{
                base::EnumName{BindOutcome::kUnknown, "unknown"},
                base::EnumName{BindOutcome::kUnavailable, "unavailable"}}};
 
+/// How the webhook answered a review.
+enum class ReviewOutcome : std::uint8_t {
+  kPatched,     // /mutate: something was added to the pod
+  kUnchanged,   // /mutate: nothing was to be added
+  kAllowed,     // /validate
+  kDenied,      // /validate
+  kUnreadable,  // the body was no review
+};
+inline constexpr base::EnumNames kReviewOutcomeNames{
+    std::array{base::EnumName{ReviewOutcome::kPatched, "patched"},
+               base::EnumName{ReviewOutcome::kUnchanged, "unchanged"},
+               base::EnumName{ReviewOutcome::kAllowed, "allowed"},
+               base::EnumName{ReviewOutcome::kDenied, "denied"},
+               base::EnumName{ReviewOutcome::kUnreadable, "unreadable"}}};
+
 /// How a watch ended: the values of the label `why` of snug_watch_restarts_total.
 enum class WatchEnd : std::uint8_t {
   kEnded,        // the server closed the watch normally
@@ -208,9 +240,13 @@ inline constexpr base::EnumNames kReservationProblemNames{
 enum class ApiCall : std::uint8_t {
   kBind,
   kGetPod,
-  kTouchRoom,  // a patch of the annotation snug.dev/room, which wakes pending pods
+  kTouchRoom,              // a patch of the annotation snug.dev/room, which wakes pending pods
+  kPatchNode,              // a patch of the mirrored capacity of a node
+  kWriteMirrorParameters,  // a write or the deletion of the object MirrorParameters
   kGetLease,
   kWriteLease,
+  kGetWebhook,    // a read of an object that concerns the webhook
+  kWriteWebhook,  // a write of the Secret or of a configuration of the webhook
   kEvent,
   kListOneNode,
   kListNodes,
@@ -220,18 +256,23 @@ enum class ApiCall : std::uint8_t {
   kWatchPods,
   kWatchLeases,
 };
-inline constexpr base::EnumNames kApiCallNames{std::array{
-    base::EnumName{ApiCall::kBind, "bind"}, base::EnumName{ApiCall::kGetPod, "get_pod"},
-    base::EnumName{ApiCall::kTouchRoom, "touch_room"},
-    base::EnumName{ApiCall::kGetLease, "get_lease"},
-    base::EnumName{ApiCall::kWriteLease, "write_lease"}, base::EnumName{ApiCall::kEvent, "event"},
-    base::EnumName{ApiCall::kListOneNode, "list_one_node"},
-    base::EnumName{ApiCall::kListNodes, "list_nodes"},
-    base::EnumName{ApiCall::kListPods, "list_pods"},
-    base::EnumName{ApiCall::kListLeases, "list_leases"},
-    base::EnumName{ApiCall::kWatchNodes, "watch_nodes"},
-    base::EnumName{ApiCall::kWatchPods, "watch_pods"},
-    base::EnumName{ApiCall::kWatchLeases, "watch_leases"}}};
+inline constexpr base::EnumNames kApiCallNames{
+    std::array{base::EnumName{ApiCall::kBind, "bind"}, base::EnumName{ApiCall::kGetPod, "get_pod"},
+               base::EnumName{ApiCall::kTouchRoom, "touch_room"},
+               base::EnumName{ApiCall::kPatchNode, "patch_node"},
+               base::EnumName{ApiCall::kWriteMirrorParameters, "write_mirror_parameters"},
+               base::EnumName{ApiCall::kGetLease, "get_lease"},
+               base::EnumName{ApiCall::kWriteLease, "write_lease"},
+               base::EnumName{ApiCall::kGetWebhook, "get_webhook"},
+               base::EnumName{ApiCall::kWriteWebhook, "write_webhook"},
+               base::EnumName{ApiCall::kEvent, "event"},
+               base::EnumName{ApiCall::kListOneNode, "list_one_node"},
+               base::EnumName{ApiCall::kListNodes, "list_nodes"},
+               base::EnumName{ApiCall::kListPods, "list_pods"},
+               base::EnumName{ApiCall::kListLeases, "list_leases"},
+               base::EnumName{ApiCall::kWatchNodes, "watch_nodes"},
+               base::EnumName{ApiCall::kWatchPods, "watch_pods"},
+               base::EnumName{ApiCall::kWatchLeases, "watch_leases"}}};
 
 /// The resources that Snug watches. Readiness depends only on the streams of nodes and pods.
 enum class WatchedResource : std::uint8_t { kNodes, kPods, kLeases };
@@ -254,6 +295,12 @@ class Metrics {
   /// Counts a change of the policy file. If `ok`, the new policy is in force; if not, it was
   /// refused.
   virtual void policy_reloaded(bool ok) = 0;
+  virtual void review_answered(ReviewOutcome outcome) = 0;
+  /// `healthy`: the webhook's Secret could be read and written, and each webhook configuration that
+  /// exists contains its CAs. `valid_until`: of the certificate
+  /// that is used; nullopt: there is none.
+  virtual void webhook_checked(bool healthy,
+                               std::optional<std::chrono::sys_seconds> valid_until) = 0;
 };
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };

@@ -1,16 +1,18 @@
 // Keeps the ledger consistent with the API server. Passes each list and watch event to the jobs
 // that it concerns (NodeIntake, BoundPods, PodNominator and PendingPods in src/service, and the
-// ledger's DemandTracker), and runs the periodic jobs (BindSettler, PodWaker, ClosureReporter and
-// LayoutReporter). It decides no placement.
+// ledger's DemandTracker), and runs the periodic jobs (BindSettler, PodWaker, ClosureReporter,
+// LayoutReporter and NodeMirror). It decides no placement.
 //
 // The watch threads make the calls of ClusterSink, and another thread calls tick(). Calls about
 // nodes must not overlap each other. The same holds for calls about pods, and for calls of tick().
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "snug/admission/mirrored_resources.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/ledger/demand_tracker.hpp"
@@ -34,7 +36,9 @@ struct ReconcilerParts {
 
 class Reconciler final : public ClusterSink {
  public:
-  Reconciler(ReconcilerParts parts, const base::Limits& limits);
+  /// `mirrored_cards`: ServiceOptions::mirrored_cards.
+  Reconciler(ReconcilerParts parts, const base::Limits& limits,
+             const std::optional<admission::CardRange>& mirrored_cards = std::nullopt);
   ~Reconciler() override;
 
   void stream_alive(Resource resource, std::string_view version) override;

@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "snug/admission/mirrored_resources.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug::service {
@@ -27,6 +29,9 @@ struct ServiceOptions {
   /// The time limit for one call to the API server, and for the API server to execute a binding
   /// (`timeout=` in the binding's URL).
   std::chrono::milliseconds api_timeout{1000};
+  /// The memory of the smallest and of the largest card of the cluster, by which shares are
+  /// mirrored as extended resources. Nullopt: they are not mirrored.
+  std::optional<admission::CardRange> mirrored_cards;
   base::Limits limits;
 };
 

@@ -1,17 +1,11 @@
 #include "snug/adapters/http/extender_server.hpp"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "adapters/http/body_buffers.hpp"
-#include "adapters/http/http_server.hpp"
+#include "adapters/http/json_post_server.hpp"
 #include "snug/codec/extender_codec.hpp"
 
 namespace snug::http {
@@ -21,7 +15,6 @@ constexpr const char* kFilter = "/filter";
 constexpr const char* kPrioritize = "/prioritize";
 constexpr const char* kPreempt = "/preempt";
 constexpr const char* kBind = "/bind";
-constexpr std::array<std::string_view, 4> kPaths{kFilter, kPrioritize, kPreempt, kBind};
 
 std::string extender_error_body(std::string_view path, std::string_view sentence) {
   codec::ReplyShape shape = codec::ReplyShape::kBind;
@@ -37,140 +30,29 @@ HttpServerOptions extender_options(const base::Limits& limits) {
           .keep_alive = std::chrono::milliseconds{limits.keep_alive_ms}};
 }
 
-bool is_json_type(std::string_view content_type) {
-  std::string media_type{content_type};
-  media_type.resize(std::min(media_type.size(), media_type.find(';')));
-  media_type.resize(media_type.find_last_not_of(" \t") + 1);
-  std::ranges::transform(media_type, media_type.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  });
-  return media_type == "application/json";
-}
-
-/// Returns nullopt if the text is not all digits, and the maximum of size_t if the number exceeds
-/// it.
-std::optional<std::size_t> parse_content_length(std::string_view length_header) {
-  if (length_header.empty() ||
-      !std::ranges::all_of(length_header, [](char c) { return c >= '0' && c <= '9'; })) {
-    return std::nullopt;
-  }
-  std::size_t length = 0;
-  const auto parsed =
-      std::from_chars(length_header.data(), length_header.data() + length_header.size(), length);
-  return parsed.ec == std::errc{} ? length : static_cast<std::size_t>(-1);
-}
-
-std::optional<HttpRefusal> check_content_length(const RequestHead& request,
-                                                std::size_t max_body_bytes) {
-  switch (request.count("Content-Length")) {
-    case 0:
-      return HttpRefusal{411, "the header Content-Length is missing; a request must have one"};
-    case 1:
-      break;
-    default:
-      return HttpRefusal{400, "the header Content-Length came more than once"};
-  }
-  const auto length = parse_content_length(request.value("Content-Length"));
-  if (!length) return HttpRefusal{400, "the header Content-Length must be a number of bytes"};
-  if (*length == 0) return HttpRefusal{400, "the body is empty; it must be a JSON object"};
-  if (*length > max_body_bytes) {
-    return HttpRefusal{413, "the body is larger than the " + std::to_string(max_body_bytes) +
-                                " bytes that are allowed"};
-  }
-  return std::nullopt;
+std::vector<JsonPostRoute> extender_routes(ExtenderHandlers handlers) {
+  return {{kFilter, std::move(handlers.filter)},
+          {kPrioritize, std::move(handlers.prioritize)},
+          {kPreempt, std::move(handlers.preempt)},
+          {kBind, std::move(handlers.bind)}};
 }
 
 }  // namespace
 
-class ExtenderServer::Impl {
+class ExtenderServer::Impl : public JsonPostServer {
  public:
-  Impl(ExtenderHandlers handlers, HttpOptions options, const base::Limits& limits)
-      : max_body_(static_cast<std::size_t>(limits.max_body_bytes)),
-        memory_full_message_(
-            "other request bodies take up the " + std::to_string(limits.max_body_bytes_at_once) +
-            " bytes that are allowed at once (limit maxBodyBytesAtOnce); try again"),
-        body_buffers_(limits, [this] { server_.notify_waiting(); }),
-        handlers_(std::move(handlers)),
-        server_({.answer = [this](const RequestHead& request,
-                                  Connection& connection) { return answer(request, connection); },
-                 .error_body = extender_error_body,
-                 .waiting_for_memory = [this] { return body_buffers_.waiting(); }},
-                std::move(options), extender_options(limits), limits) {}
-
-  HttpServer& server() { return server_; }
-  void stop() {
-    body_buffers_.close();
-    server_.stop();
-  }
-
- private:
-  using Handler = std::function<service::Reply(std::string&)>;
-
-  /// Checks what can be checked before the body is read. Returns the refusal if a check fails.
-  [[nodiscard]] std::optional<HttpRefusal> check_before_body(const RequestHead& request) const {
-    if (std::ranges::find(kPaths, request.path) == kPaths.end()) {
-      return HttpRefusal{404,
-                         "unknown path; the paths are /filter, /prioritize, /preempt and /bind"};
-    }
-    if (request.method != "POST") return HttpRefusal{405, "the method must be POST"};
-    if (request.count("Transfer-Encoding") > 0) {
-      return HttpRefusal{411, "Transfer-Encoding is not accepted; send a Content-Length"};
-    }
-    if (request.count("Content-Encoding") > 0) {
-      return HttpRefusal{415, "Content-Encoding is not accepted; send the JSON as it is"};
-    }
-    if (request.count("Range") > 0) return HttpRefusal{400, "the header Range is not accepted"};
-    if (!is_json_type(request.value("Content-Type"))) {
-      return HttpRefusal{415, "the header Content-Type must be application/json"};
-    }
-    return check_content_length(request, max_body_);
-  }
-
-  HttpReply answer(const RequestHead& request, Connection& connection) {
-    if (const std::optional<HttpRefusal> refusal = check_before_body(request)) {
-      HttpReply reply = server_.refuse(request, *refusal);
-      if (refusal->status == 405) reply.allow = "POST";
-      return reply;
-    }
-    const std::size_t length = parse_content_length(request.value("Content-Length")).value_or(0);
-    const std::shared_ptr<BodyBuffers::Buffer> body = body_buffers_.acquire(length);
-    if (body == nullptr) return server_.refuse(request, {503, memory_full_message_});
-    // The body counts towards the memory limit until the reply is sent, because the reply may be as
-    // large as the body.
-    connection.keep_alive_until_sent(body);
-    connection.begin_body();
-    if (!connection.read_body(length, body->text())) {
-      return server_.refuse_incomplete(request, connection);
-    }
-    service::Reply reply = verb(request.path)(body->text());
-    return {.status = reply.status, .body = std::move(reply.body)};
-  }
-
-  /// Returns the handler of `path`, which must be one of kPaths.
-  [[nodiscard]] const Handler& verb(std::string_view path) const {
-    if (path == kFilter) return handlers_.filter;
-    if (path == kPrioritize) return handlers_.prioritize;
-    if (path == kPreempt) return handlers_.preempt;
-    return handlers_.bind;
-  }
-
-  const std::size_t max_body_;
-  const std::string memory_full_message_;
-  BodyBuffers body_buffers_;
-  const ExtenderHandlers handlers_;
-  HttpServer server_;
+  using JsonPostServer::JsonPostServer;
 };
 
 ExtenderServer::ExtenderServer(ExtenderHandlers handlers, HttpOptions options,
                                const base::Limits& limits)
-    : impl_(std::make_unique<Impl>(std::move(handlers), std::move(options), limits)) {}
+    : impl_(std::make_unique<Impl>(extender_routes(std::move(handlers)), extender_error_body,
+                                   std::move(options), extender_options(limits), limits)) {}
 ExtenderServer::~ExtenderServer() = default;
 
-base::Result<void> ExtenderServer::start() { return impl_->server().start(); }
-int ExtenderServer::port() const { return impl_->server().port(); }
-bool ExtenderServer::drain(std::chrono::milliseconds at_most) {
-  return impl_->server().drain(at_most);
-}
+base::Result<void> ExtenderServer::start() { return impl_->start(); }
+int ExtenderServer::port() const { return impl_->port(); }
+bool ExtenderServer::drain(std::chrono::milliseconds at_most) { return impl_->drain(at_most); }
 void ExtenderServer::stop() { impl_->stop(); }
 
 }  // namespace snug::http

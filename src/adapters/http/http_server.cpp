@@ -141,10 +141,14 @@ void HttpServer::refuse_head(Connection& connection, const HttpRefusal& refusal)
 }
 
 base::Result<void> HttpServer::start() {
-  if (options_.tls) {
+  if (options_.tls_identity) {
+    tls_ = std::make_unique<TlsContextReloader>(options_.tls_identity, options_.on_problem);
+  } else if (options_.tls) {
+    tls_ = std::make_unique<TlsContextReloader>(*options_.tls, options_.on_problem);
+  }
+  if (tls_ != nullptr) {
     // OpenSSL writes without MSG_NOSIGNAL, so a write to a closed connection raises SIGPIPE.
     std::signal(SIGPIPE, SIG_IGN);
-    tls_ = std::make_unique<TlsContextReloader>(*options_.tls, options_.on_problem);
     if (base::Result<void> opened = tls_->open(); !opened) return opened;
   }
   base::Result<ListeningSocket> listening_socket =
@@ -167,6 +171,10 @@ void HttpServer::stop() {
 HttpServer::ConnectionPtr HttpServer::open_connection(int fd) {
   try {
     const std::shared_ptr<SSL_CTX> context = tls_ == nullptr ? nullptr : tls_->current();
+    if (tls_ != nullptr && context == nullptr) {  // there is no certificate yet
+      ::close(fd);
+      return nullptr;
+    }
     return std::make_unique<Connection>(fd, context.get(), limits_, clock_);
   } catch (const std::exception& error) {
     ::close(fd);

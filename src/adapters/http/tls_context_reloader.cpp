@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "adapters/http/pem.hpp"
+
 namespace snug::http {
 namespace {
 
@@ -29,10 +31,6 @@ base::Error tls_problem(std::string_view failed_step, const std::string& pem_fil
           std::string{failed_step} + " " + pem_file + ": " + openssl_reason};
 }
 
-/// Password callback. It gives no passphrase, so that reading an encrypted key file fails.
-/// OpenSSL's default callback would ask for a passphrase on the terminal.
-int no_passphrase(char*, int, int, void*) { return 0; }
-
 base::Result<void> require_client_certificates(SSL_CTX* context, const std::string& ca_file) {
   if (SSL_CTX_load_verify_locations(context, ca_file.c_str(), nullptr) != 1) {
     return std::unexpected(tls_problem("cannot read the client CA", ca_file));
@@ -44,7 +42,7 @@ base::Result<void> require_client_certificates(SSL_CTX* context, const std::stri
   return {};
 }
 
-base::Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
+base::Result<std::shared_ptr<SSL_CTX>> make_empty_context() {
   ERR_clear_error();
   std::shared_ptr<SSL_CTX> context{SSL_CTX_new(TLS_server_method()), SSL_CTX_free};
   if (context == nullptr)
@@ -59,16 +57,37 @@ base::Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
                                  reinterpret_cast<const unsigned char*>(kSessions.data()),
                                  static_cast<unsigned>(kSessions.size()));
   SSL_CTX_set_default_passwd_cb(context.get(), no_passphrase);
-  if (SSL_CTX_use_certificate_chain_file(context.get(), files.cert.c_str()) != 1) {
+  return context;
+}
+
+base::Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
+  auto context = make_empty_context();
+  if (!context) return context;
+  if (SSL_CTX_use_certificate_chain_file(context->get(), files.cert.c_str()) != 1) {
     return std::unexpected(tls_problem("cannot read the certificate", files.cert));
   }
-  if (SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(context.get()) != 1) {
+  if (SSL_CTX_use_PrivateKey_file(context->get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context->get()) != 1) {
     return std::unexpected(tls_problem("cannot use the key", files.key));
   }
   if (!files.client_ca.empty()) {
-    const base::Result<void> required = require_client_certificates(context.get(), files.client_ca);
+    const base::Result<void> required =
+        require_client_certificates(context->get(), files.client_ca);
     if (!required) return std::unexpected(required.error());
+  }
+  return context;
+}
+
+base::Result<std::shared_ptr<SSL_CTX>> make_context(const admission::ServerIdentity& identity) {
+  auto context = make_empty_context();
+  if (!context) return context;
+  const X509Ptr certificate = parse_certificate(identity.certificate);
+  const PkeyPtr key = parse_key(identity.key);
+  if (certificate == nullptr || key == nullptr ||
+      SSL_CTX_use_certificate(context->get(), certificate.get()) != 1 ||
+      SSL_CTX_use_PrivateKey(context->get(), key.get()) != 1) {
+    ERR_clear_error();
+    return base::fail(base::ErrorCode::kInvalid, "the certificate and its key cannot be used");
   }
   return context;
 }
@@ -78,6 +97,10 @@ base::Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
 TlsContextReloader::TlsContextReloader(TlsFiles files,
                                        std::function<void(std::string_view)> on_problem)
     : files_(std::move(files)), on_problem_(std::move(on_problem)) {}
+
+TlsContextReloader::TlsContextReloader(IdentitySource identity_source,
+                                       std::function<void(std::string_view)> on_problem)
+    : identity_source_(std::move(identity_source)), on_problem_(std::move(on_problem)) {}
 
 TlsContextReloader::Stamp TlsContextReloader::stamp_of(const std::string& pem_file) {
   struct stat file_status{};
@@ -90,10 +113,30 @@ TlsContextReloader::Stamps TlsContextReloader::stamps() const {
   return {stamp_of(files_.cert), stamp_of(files_.key), stamp_of(files_.client_ca)};
 }
 
+bool TlsContextReloader::take_change() {
+  if (identity_source_) {
+    auto current_identity = identity_source_();
+    if (current_identity == identity_) return false;
+    identity_ = std::move(current_identity);
+    return identity_ != nullptr;
+  }
+  const Stamps current_stamps = stamps();
+  if (current_stamps == read_stamps_) return false;
+  // These stamps were taken before the files are read. So if a file changes during the read, the
+  // next call reloads the files again.
+  read_stamps_ = current_stamps;
+  return true;
+}
+
+base::Result<std::shared_ptr<SSL_CTX>> TlsContextReloader::load() const {
+  return identity_source_ ? make_context(*identity_) : make_context(files_);
+}
+
 base::Result<void> TlsContextReloader::open() {
   const base::MutexLock lock(mutex_);
-  read_stamps_ = stamps();
-  base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
+  const bool changed = take_change();
+  if (identity_source_ && !changed) return {};  // there is no certificate yet
+  base::Result<std::shared_ptr<SSL_CTX>> context = load();
   if (!context) return std::unexpected(std::move(context.error()));
   context_ = std::move(*context);
   return {};
@@ -101,12 +144,8 @@ base::Result<void> TlsContextReloader::open() {
 
 std::shared_ptr<SSL_CTX> TlsContextReloader::current() {
   const base::MutexLock lock(mutex_);
-  const Stamps current_stamps = stamps();
-  if (current_stamps == read_stamps_) return context_;
-  // These stamps were taken before the files are read. So if a file changes during the read, the
-  // next call reloads the files again.
-  read_stamps_ = current_stamps;
-  base::Result<std::shared_ptr<SSL_CTX>> context = make_context(files_);
+  if (!take_change()) return context_;
+  base::Result<std::shared_ptr<SSL_CTX>> context = load();
   if (context) {
     context_ = std::move(*context);
   } else if (on_problem_) {

@@ -23,7 +23,8 @@ base::Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, service::Api
       return std::unexpected(call_attempt.error());
     }
     const int reply_status = call_attempt->exchange.status;
-    metrics_.api_request(api_call, call_attempt->exchange.complete && reply_status < 400);
+    const bool ok = reply_status < 400 || (reply_status == 404 && request.may_be_absent);
+    metrics_.api_request(api_call, call_attempt->exchange.complete && ok);
     if (reply_status != 401 || is_second_call || !credentials_.renew(*credentials)) {
       return reply_or_error(request, *std::move(call_attempt), deadline);
     }

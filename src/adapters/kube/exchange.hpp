@@ -19,6 +19,8 @@ struct ApiRequest {
   std::string accept = "application/json";
   /// The request is not sent after this time.
   CallDeadline not_after = CallDeadline::max();
+  /// The object may not exist: a 404 does not count as an error in the metrics.
+  bool may_be_absent = false;
 };
 
 /// The outcome of an exchange. An exchange is one request and its reply.

@@ -17,10 +17,22 @@
 namespace snug::kube {
 namespace {
 
+constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr const char* kMetadataOnly =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 constexpr const char* kMetadataListOnly =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
+/// The first minor version in which kube-scheduler retries waiting pods when a bound pod changes:
+/// eventhandlers.go calls MoveAllToActiveOrBackoffQueue for it if SchedulerQueueingHints is on,
+/// which is the default since 1.32.
+constexpr int kFirstMinorWokenByPods = 32;
+
+/// The object whose changes wake pods in earlier versions (deploy/wake-1.31.yaml).
+std::string capacity_path(std::string_view name_space) {
+  std::string path = "/apis/storage.k8s.io/v1/namespaces/";
+  return path.append(name_space).append("/csistoragecapacities/snug-room");
+}
 
 std::string pod_path(std::string_view name_space, std::string_view name) {
   std::string path = "/api/v1/namespaces/";
@@ -130,7 +142,7 @@ base::Result<void> KubeApi::State::patch_room(CallDeadline deadline, const std::
   ApiRequest patch_request;
   patch_request.method = "PATCH";
   patch_request.target = object_path;
-  patch_request.content_type = "application/merge-patch+json";
+  patch_request.content_type = kMergePatch;
   patch_request.accept = kMetadataOnly;
   // Each patch writes a new value, because a patch that changes nothing produces no watch event.
   const std::string room_value =
@@ -192,7 +204,49 @@ base::Result<void> KubeApi::wake_pending_pods(base::Generation room) {
   }
   if (auto valid_own_name = check_pod_name(options.own_namespace, options.own_pod); !valid_own_name)
     return valid_own_name;
+  if (options.kubernetes_minor < kFirstMinorWokenByPods) {
+    return state_->patch_room(deadline, capacity_path(options.own_namespace), room);
+  }
   return state_->patch_room(deadline, pod_path(options.own_namespace, options.own_pod), room);
+}
+
+base::Result<void> KubeApi::set_mirrored_capacity(
+    std::string_view node, const std::optional<model::MirroredAmounts>& capacity) {
+  if (auto valid_node = codec::check_object_name("node", node); !valid_node) return valid_node;
+  ApiRequest patch_request;
+  patch_request.method = "PATCH";
+  patch_request.target = "/api/v1/nodes/" + std::string(node) + "/status";
+  patch_request.content_type = kMergePatch;
+  patch_request.accept = kMetadataOnly;
+  patch_request.body = codec::write_capacity_patch(capacity);
+  return write_outcome("the patch of the node's capacity",
+                       state_->api_caller.call(service::ApiCall::kPatchNode, patch_request));
+}
+
+base::Result<void> KubeApi::write_mirror_parameters(
+    const std::optional<admission::CardRange>& cards) {
+  ApiRequest request;
+  request.target = "/apis/snug.dev/v1/mirrorparameters/snug";
+  request.accept = kMetadataOnly;
+  if (cards) {
+    // A server-side apply creates the object or replaces the fields that Snug wrote.
+    request.method = "PATCH";
+    request.target += "?fieldManager=snug-extender&force=true";
+    request.content_type = "application/apply-patch+yaml";
+    request.body = codec::write_mirror_parameters(*cards);
+  } else {
+    request.method = "DELETE";
+  }
+  const auto reply = state_->api_caller.call(service::ApiCall::kWriteMirrorParameters, request);
+  if (reply && reply->status == 404) {
+    if (!cards) return {};
+    return base::fail(base::ErrorCode::kNotFound,
+                      "the API server does not serve the kind MirrorParameters; apply "
+                      "deploy/mirror-parameters.yaml");
+  }
+  return write_outcome(
+      cards ? "the write of the mirror's parameters" : "the deletion of the mirror's parameters",
+      reply);
 }
 
 void KubeApi::warn(const model::Notice& notice) { state_->event_writer.warn(notice); }

@@ -163,6 +163,34 @@ base::Result<void> MemoryApi::wake_pending_pods(base::Generation) {
   return {};
 }
 
+base::Result<void> MemoryApi::set_mirrored_capacity(
+    std::string_view node, const std::optional<model::MirroredAmounts>& capacity) {
+  const base::MutexLock lock(mutex_);
+  const auto stored_node = nodes_.find(node);
+  if (stored_node == nodes_.end()) {
+    return base::fail(base::ErrorCode::kNotFound, "there is no node " + std::string(node));
+  }
+  model::ListedAmounts amounts;
+  if (capacity) amounts = {.milli = capacity->milli.value, .memory_mib = capacity->memory.value};
+  stored_node->second.mirrored = {.capacity = amounts, .allocatable = amounts};
+  stored_node->second.resource_version = next_version();
+  publish(
+      [changed = stored_node->second](service::ClusterSink& sink) { sink.node_changed(changed); });
+  return {};
+}
+
+base::Result<void> MemoryApi::write_mirror_parameters(
+    const std::optional<admission::CardRange>& cards) {
+  const base::MutexLock lock(mutex_);
+  mirror_parameters_ = cards;
+  return {};
+}
+
+std::optional<admission::CardRange> MemoryApi::mirror_parameters() const {
+  const base::MutexLock lock(mutex_);
+  return mirror_parameters_;
+}
+
 void MemoryApi::warn(const model::Notice& notice) {
   const base::MutexLock lock(mutex_);
   notices_.push_back(notice);

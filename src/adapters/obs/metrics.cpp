@@ -96,6 +96,11 @@ class RegistryMetrics final : public PrometheusMetrics {
     (ok ? policies_loaded_ : policies_refused_).Increment();
     policy_up_to_date_.Set(ok ? 1 : 0);
   }
+  void review_answered(service::ReviewOutcome outcome) override { reviews_[outcome].Increment(); }
+  void webhook_checked(bool healthy, std::optional<std::chrono::sys_seconds> valid_until) override {
+    set_series(webhook_healthy_, {}, healthy ? 1 : 0);
+    set_series(certificate_end_, {}, valid_until ? valid_until->time_since_epoch().count() : 0);
+  }
 
   void set_gauges(const ClusterGauges& gauges) override {
     ready_.Set(gauges.ready ? 1 : 0);
@@ -216,6 +221,14 @@ class RegistryMetrics final : public PrometheusMetrics {
       gauge("snug_policy_up_to_date",
             "0: the policy file is invalid or missing, and the last valid policy stays in force")
           .Add({});
+  SeriesByEnum<Counter, service::kReviewOutcomeNames> reviews_{
+      counter("snug_webhook_reviews_total", "Answers of the admission webhook"), "end", {}};
+  // The next two have a series only while there is a webhook.
+  Family<Gauge>& webhook_healthy_ =
+      gauge("snug_webhook_healthy",
+            "1: the webhook's Secret can be read, and its CAs are in each webhook configuration");
+  Family<Gauge>& certificate_end_ = gauge("snug_webhook_certificate_expiry_timestamp_seconds",
+                                          "When the webhook's certificate ends; 0: there is none");
   Gauge& ready_ =
       gauge("snug_ready", "1: this Snug answers calls; 0: it is a standby or not ready").Add({});
   Gauge& leader_ = gauge("snug_leader", "1: this Snug is the leader; 0: it is a standby").Add({});

@@ -11,10 +11,11 @@
 #include "sim/harness/lease_store.hpp"
 #include "sim/harness/world.hpp"
 #include "snug/service/ports.hpp"
+#include "support/fake_ports.hpp"
 
 namespace snug {
 
-class ClusterApi final : public service::ApiPort {
+class ClusterApi final : public UnmirroredApi {
  public:
   struct Counts {
     int posts = 0;

@@ -57,7 +57,7 @@ SnugInstance::SnugInstance(const base::Clock& clock, service::ApiPort& api,
       limits_(options.limits),
       policy_(policy_of(policy, options.limits)),
       reconciler_({ledger_, pending_, demand_, readiness_, api, metrics_, log_, clock},
-                  options.limits),
+                  options.limits, options.mirrored_cards),
       service_({ledger_, pending_, readiness_, fence_, policy_, api, metrics_, log_, clock},
                options) {}
 

@@ -18,11 +18,12 @@
 #include "sim/harness/objects.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/service/ports.hpp"
+#include "support/fake_ports.hpp"
 #include "support/random.hpp"
 
 namespace snug {
 
-class World final : public service::ApiPort {
+class World final : public UnmirroredApi {
  public:
   struct Hooks {
     std::function<void(const model::Binding&)> posted;  // called for each binding that Snug sends

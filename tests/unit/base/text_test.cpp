@@ -17,6 +17,19 @@ TEST(TextTest, ClippedTextIsValidUtf8AndNeverTooLong) {
   EXPECT_EQ(base::clip_text(std::string(2000, 'x'), 1024).size(), 1024U);
 }
 
+TEST(TextTest, Base64OfEachLengthIsDecodedAgain) {
+  EXPECT_EQ(base::encode_base64(""), "");
+  EXPECT_EQ(base::encode_base64("f"), "Zg==");
+  EXPECT_EQ(base::encode_base64("fo"), "Zm8=");
+  EXPECT_EQ(base::encode_base64("foo"), "Zm9v");
+  EXPECT_EQ(base::encode_base64("\xff\xfe\xfd"), "//79");
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) {
+    EXPECT_EQ(base::decode_base64(base::encode_base64(bytes)), bytes);
+    bytes += static_cast<char>(i);
+  }
+}
+
 TEST(TextTest, Base64IsStrictButForWhiteSpace) {
   EXPECT_EQ(base::decode_base64("aGVs\n bG8="), "hello");
   EXPECT_EQ(base::decode_base64("aGVsbG8h"), "hello!");

@@ -27,6 +27,11 @@ base::Result<codec::WatchEvent> read_proto(const json& pod) {
                                                                 codec::WireFormat::kProtobuf);
 }
 
+base::Result<model::NodeFacts> read_node_with(const std::string& status) {
+  return codec::KubeObjectReader{base::Limits{}}.read_node(R"({"metadata":{"name":"n"},"status":)" +
+                                                           status + "}");
+}
+
 /// The facts, which both wires give.
 model::PodFacts facts_of(const std::string& spec) {
   const json pod = pod_with(spec);
@@ -117,6 +122,12 @@ TEST(KubeAmountsTest, WhatElseTiesAPodToItsNodeIsSeen) {
       {container(R"("resources":{"requests":{"ephemeral-storage":"1Gi"}})"), true},
       {container(R"("resources":{"requests":{"hugepages-2Mi":"4Mi"}})", "initContainers"), true},
       {container(R"("resources":{"limits":{"rdma/hca":"1"}})"), true},
+      {container(R"("resources":{"limits":{"snug.dev/gpu-milli":"1","snug.dev/gpu-memory-mib":"1"},
+          "requests":{"snug.dev/gpu-milli":"1","snug.dev/gpu-memory-mib":"1"}})"),
+       false},
+      {container(R"("resources":{"limits":{"snug.dev/gpu":"1"}})"), true},
+      {R"({"resources":{"requests":{"snug.dev/gpu-milli":"1"}}})", true},
+      {R"({"overhead":{"snug.dev/gpu-memory-mib":"1"}})", true},
       {R"({"resources":{"requests":{"hugepages-2Mi":"4Mi"}}})", true},
       {R"({"overhead":{"ephemeral-storage":"1"}})", true},
       {R"({"volumes":[]})", false},
@@ -141,6 +152,27 @@ TEST(KubeAmountsTest, WhatElseTiesAPodToItsNodeIsSeen) {
   };
   for (const auto& [spec, constrained] : rows) {
     EXPECT_EQ(facts_of(spec).has_other_constraints, constrained) << spec;
+  }
+}
+
+TEST(KubeAmountsTest, AContainerShowsItsLimitsOfTheResourcesThatMirrorShares) {
+  const std::vector<std::pair<std::string, model::MirroredAmounts>> rows = {
+      {R"({})", {}},
+      {R"({"limits":{"snug.dev/gpu-milli":"250"}})", {{250}, {0}}},
+      {R"({"limits":{"snug.dev/gpu-milli":"1k","snug.dev/gpu-memory-mib":"4Ki"}})",
+       {{1'000}, {4'096}}},
+      {R"({"requests":{"snug.dev/gpu-memory-mib":"7"}})", {{0}, {7}}},
+      {R"({"limits":{"snug.dev/gpu-milli":"5"},"requests":{"snug.dev/gpu-milli":"3"}})",
+       {{5}, {0}}},
+      {R"({"limits":{"snug.dev/gpu-milli":"8Ei","snug.dev/gpu-memory-mib":"1000000001"}})",
+       {{base::kLargestQuantity}, {base::kLargestQuantity}}},
+  };
+  for (const auto& [resources, mirrored] : rows) {
+    const model::PodFacts pod =
+        facts_of(R"({"containers":[{"name":"c","resources":)" + resources + "}]}");
+    ASSERT_EQ(pod.containers.size(), 1U);
+    EXPECT_EQ(pod.containers[0].mirrored, mirrored) << resources;
+    EXPECT_TRUE(pod.containers[0].gpu_resources.empty()) << resources;
   }
 }
 
@@ -221,6 +253,35 @@ TEST(KubeAmountsTest, ANumberInAManifestIsAQuantity) {
   EXPECT_EQ(pod->containers.at(0).host, (model::HostResources{1'500, 1'024}));
 }
 
+TEST(KubeAmountsTest, ANodeShowsTheResourcesThatMirrorShares) {
+  struct Row {
+    std::string status;
+    model::ShownAmounts mirrored;
+  };
+  const std::vector<Row> rows = {
+      {"{}", {}},
+      {R"({"capacity":{"nvidia.com/gpu":"1"}})", {}},
+      {R"({"capacity":{"snug.dev/gpu-milli":"2k","snug.dev/gpu-memory-mib":"81920"},
+           "allocatable":{"snug.dev/gpu-milli":"0","snug.dev/gpu-memory-mib":"81920"}})",
+       {{2'000, 81'920}, {0, 81'920}}},
+      {R"({"capacity":{"snug.dev/gpu-memory-mib":"64000000000"}})",
+       {{std::nullopt, 64'000'000'000}, {}}},
+      {R"({"allocatable":{"snug.dev/gpu-milli":7}})", {{}, {7, std::nullopt}}},
+  };
+  for (const Row& row : rows) {
+    const auto node = read_node_with(row.status);
+    ASSERT_TRUE(node) << node.error().message;
+    EXPECT_EQ(node->mirrored, row.mirrored) << row.status;
+    EXPECT_FALSE(node->capacity.contains("snug.dev/gpu-milli"));
+    EXPECT_FALSE(node->allocatable.contains("snug.dev/gpu-milli"));
+  }
+  const auto node = read_node_with(R"({"capacity":{"snug.dev/gpu-milli":"x"}})");
+  ASSERT_FALSE(node);
+  EXPECT_EQ(node.error().message,
+            "node.status.capacity.snug.dev/gpu-milli must be a Kubernetes quantity of 0 or more, "
+            "not \"x\"");
+}
+
 TEST(KubeAmountsTest, ANodeHasWhatIsAllocatable) {
   struct Row {
     std::string status;
@@ -237,16 +298,14 @@ TEST(KubeAmountsTest, ANodeHasWhatIsAllocatable) {
       {R"({"allocatable":{"memory":"0"}})", {{0, 0}, 0, true}},
       {R"({"allocatable":{"pods":"1k"}})", {{0, 0}, 1'000, true}},
   };
-  codec::KubeObjectReader reader{base::Limits{}};
   for (const Row& row : rows) {
-    const auto node = reader.read_node(R"({"metadata":{"name":"n"},"status":)" + row.status + "}");
+    const auto node = read_node_with(row.status);
     ASSERT_TRUE(node) << node.error().message;
     EXPECT_EQ(node->host, row.host) << row.status;
     EXPECT_FALSE(node->allocatable.contains("cpu"));
   }
   for (const char* name : {"cpu", "memory", "pods"}) {
-    const auto node = reader.read_node(R"({"metadata":{"name":"n"},"status":{"allocatable":{")" +
-                                       std::string(name) + R"(":"x"}}})");
+    const auto node = read_node_with(R"({"allocatable":{")" + std::string(name) + R"(":"x"}})");
     ASSERT_FALSE(node) << name;
     EXPECT_EQ(node.error().message, "node.status.allocatable." + std::string(name) +
                                         " must be a Kubernetes quantity of 0 or more, not \"x\"");

@@ -9,23 +9,10 @@
 #include <ostream>
 
 #include "config/option_table.hpp"
+#include "unit/config/read_options.hpp"
 
 namespace snug::options_test {
 namespace {
-
-base::Result<config::Options> read(const std::vector<std::string>& flags) {
-  std::vector<const char*> argv{"snug-extender"};
-  for (const std::string& flag : flags) argv.push_back(flag.c_str());
-  return config::read_options(static_cast<int>(argv.size()), argv.data());
-}
-
-base::Result<config::Options> read_yaml(const std::string& yaml) {
-  config::Options options;
-  if (auto done = config::read_config(yaml, "c.yaml", options); !done) {
-    return std::unexpected(done.error());
-  }
-  return options;
-}
 
 /// A configuration file for the life of a test.
 class ConfigFile {
@@ -57,6 +44,7 @@ TEST(OptionsTest, WithoutFlagsEverythingHasItsDefault) {
   EXPECT_EQ(options->log.format, obs::LogFormat::kText);
   EXPECT_TRUE(options->cluster.empty() && options->scheduler_names.empty());
   EXPECT_EQ(options->policy + options->kubeconfig + options->tls_cert, "");
+  EXPECT_EQ(options->mirrored_cards, std::nullopt);
 }
 
 constexpr const char* kFull =
@@ -75,6 +63,8 @@ constexpr const char* kFull =
     "leaderElect: true\n"
     "lease: gpu/snug\n"
     "schedulerLease: kube-system/kube-scheduler\n"
+    "smallestGpuMib: 16384\n"
+    "largestGpuMib: 81920\n"
     "logLevel: warn\n"
     "logFormat: json\n"
     "limits: {maxNodes: 7, drainMs: 0}\n";
@@ -94,6 +84,7 @@ void expect_full(const config::Options& options) {
   EXPECT_TRUE(options.leader_elect);
   EXPECT_EQ(options.lease, (leader::LeaseName{"gpu", "snug"}));
   EXPECT_EQ(options.scheduler_lease, (leader::LeaseName{"kube-system", "kube-scheduler"}));
+  EXPECT_EQ(options.mirrored_cards, (admission::CardRange{{16384}, {81920}}));
   EXPECT_EQ(options.log.level, service::LogLevel::kWarn);
   EXPECT_EQ(options.log.format, obs::LogFormat::kJson);
   EXPECT_EQ(options.limits.max_nodes, 7);
@@ -133,6 +124,9 @@ TEST(OptionsTest, EverySettingIsAFlag) {
                              "k.pem",
                              "--client-ca",
                              "ca.pem",
+                             "--smallest-gpu-mib",
+                             "16384",
+                             "--largest-gpu-mib=81920",
                              "--leader-elect",
                              "true",
                              "--lease=gpu/snug",
@@ -153,11 +147,19 @@ TEST(OptionsTest, EverySettingIsAFlag) {
 /// A valid value of `key` that is not its default.
 std::string good_value(std::string_view key) {
   const std::map<std::string_view, std::string> values{
-      {"listen", "0.0.0.0:0"}, {"adminListen", "0.0.0.0:0"},
-      {"answer", "winner"},    {"kubernetesMinor", "38"},
-      {"apiTimeout", "500ms"}, {"leaderElect", "true"},
-      {"lease", "gpu/snug"},   {"schedulerLease", "kube-system/kube-scheduler"},
-      {"logLevel", "warn"},    {"logFormat", "json"}};
+      {"listen", "0.0.0.0:0"},
+      {"adminListen", "0.0.0.0:0"},
+      {"webhookListen", "0.0.0.0:0"},
+      {"answer", "winner"},
+      {"kubernetesMinor", "38"},
+      {"apiTimeout", "500ms"},
+      {"leaderElect", "true"},
+      {"lease", "gpu/snug"},
+      {"schedulerLease", "kube-system/kube-scheduler"},
+      {"logLevel", "warn"},
+      {"logFormat", "json"},
+      {"smallestGpuMib", "1"},
+      {"largestGpuMib", "1"}};
   const auto found = values.find(key);
   return found == values.end() ? "file" : found->second;
 }
@@ -165,6 +167,9 @@ std::string good_value(std::string_view key) {
 TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
   const std::map<std::string_view, std::string> kebab{{"listen", "--listen"},
                                                       {"adminListen", "--admin-listen"},
+                                                      {"webhookListen", "--webhook-listen"},
+                                                      {"podTolerations", "--pod-tolerations"},
+                                                      {"podRuntimeClass", "--pod-runtime-class"},
                                                       {"policy", "--policy"},
                                                       {"answer", "--answer"},
                                                       {"kubeconfig", "--kubeconfig"},
@@ -178,6 +183,8 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
                                                       {"leaderElect", "--leader-elect"},
                                                       {"lease", "--lease"},
                                                       {"schedulerLease", "--scheduler-lease"},
+                                                      {"smallestGpuMib", "--smallest-gpu-mib"},
+                                                      {"largestGpuMib", "--largest-gpu-mib"},
                                                       {"logLevel", "--log-level"},
                                                       {"logFormat", "--log-format"}};
   for (const config::OptionRow& row : config::option_rows()) {
@@ -206,6 +213,19 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
   EXPECT_EQ(secured->tls_cert + secured->tls_key + secured->client_ca, "ckca");
 }
 
+TEST(OptionsTest, TheWebhookIsOffUnlessItHasAnAddress) {
+  const auto off = read({});
+  ASSERT_TRUE(off.has_value());
+  EXPECT_EQ(off->webhook_listen.host, "");
+  EXPECT_EQ(off->pod_tolerations, (std::vector<std::string>{"nvidia.com/gpu", "snug.dev/only"}));
+  const auto on = read_yaml(
+      "version: 1\nwebhookListen: 0.0.0.0:8443\npodTolerations: []\npodRuntimeClass: nvidia\n");
+  ASSERT_TRUE(on.has_value()) << on.error().message;
+  EXPECT_EQ(on->webhook_listen, (config::HostPort{"0.0.0.0", 8443}));
+  EXPECT_TRUE(on->pod_tolerations.empty());
+  EXPECT_EQ(on->pod_runtime_class, "nvidia");
+}
+
 TEST(OptionsTest, AValueMayLookLikeAFlag) {
   const auto options = read({"--policy=--my-policy", "--cluster=--my-nodes"});
   ASSERT_TRUE(options.has_value()) << options.error().message;
@@ -221,6 +241,16 @@ TEST(OptionsTest, TimesOfTheLeaseMatterOnlyWhereThereIsAnElection) {
     flags.insert(flags.end(), none.begin(), none.end());
     const auto options = read(flags);
     EXPECT_TRUE(options.has_value()) << options.error().message;
+  }
+}
+
+TEST(OptionsTest, CardsOfZeroMibAreNotMirrored) {
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--smallest-gpu-mib", "0", "--largest-gpu-mib", "0"},
+        std::vector<std::string>{"--smallest-gpu-mib", "0"}}) {
+    const auto options = read(flags);
+    ASSERT_TRUE(options.has_value()) << options.error().message;
+    EXPECT_EQ(options->mirrored_cards, std::nullopt);
   }
 }
 
@@ -256,154 +286,6 @@ TEST(OptionsTest, HelpAndVersionAreTextsToShow) {
   EXPECT_EQ(version->print_and_exit.find("snug-extender "), 0U);
   EXPECT_EQ(version->print_and_exit.back(), '\n');
 }
-
-struct Refused {
-  std::vector<std::string> flags;
-  std::string message;  // a part
-};
-
-void PrintTo(const Refused& row, std::ostream* out) { *out << testing::PrintToString(row.flags); }
-
-class FlagRefusedTest : public testing::TestWithParam<Refused> {};
-
-TEST_P(FlagRefusedTest, NamesTheFlagAndWhatIsAllowed) {
-  const auto options = read(GetParam().flags);
-  ASSERT_FALSE(options.has_value());
-  EXPECT_EQ(options.error().code, base::ErrorCode::kInvalid);
-  EXPECT_NE(options.error().message.find(GetParam().message), std::string::npos)
-      << options.error().message;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Rows, FlagRefusedTest,
-    testing::Values(
-        Refused{{"--config", ""}, "--config must not be empty"},
-        Refused{{"--answer", "all", "stray"}, "\"stray\" is an unexpected argument"},
-        Refused{{"--policy", "--answer", "all"}, "--policy needs a value: FILE"},
-        Refused{{"--policy", "--leader-elect"}, "--policy needs a value: FILE"},
-        Refused{{"--cluster", "--help"}, "--cluster needs a value: FILE"},
-        Refused{{"--scheduler-names", "--logLevel", "debug"}, "--scheduler-names needs a value"},
-        Refused{{"--scheduler-names", "snug,other"},
-                "--scheduler-names must be the name of one scheduler"},
-        Refused{{"--answer=", "all"}, "--answer must not be empty"},
-        Refused{{"--leader-elect="}, "--leader-elect must not be empty"},
-        Refused{{"--policy", "-h"}, "--policy needs a value: FILE"},
-        Refused{{"--logLevel="}, "the flag --logLevel must be written --log-level"},
-        Refused{{"--no-such="}, "unknown flag --no-such="},
-        Refused{{"--nonsense", "1"}, "--nonsense"}, Refused{{"stray"}, "stray"},
-        Refused{{"--listen"}, "--listen"},
-        Refused{{"--answer", "all", "--answer", "all"}, "--answer"},
-        Refused{{"--listen", "8888"}, "--listen must be HOST:PORT"},
-        Refused{{"--listen", ":8888"}, "--listen must be HOST:PORT"},
-        Refused{{"--listen", "::1:80"}, "--listen must be HOST:PORT"},
-        Refused{{"--listen", "a:65536"}, "--listen must be HOST:PORT"},
-        Refused{{"--listen", "a:-1"}, "--listen must be HOST:PORT"},
-        Refused{{"--admin-listen", "a:x"}, "--admin-listen must be HOST:PORT"},
-        Refused{{"--policy", ""}, "--policy must not be empty"},
-        Refused{{"--answer", "best"}, "--answer must be one of winner, all, advise, auto"},
-        Refused{{"--kubernetes-minor", "27"}, "--kubernetes-minor must be"},
-        Refused{{"--kubernetes-minor", "100"}, "an integer from 28 to 99"},
-        Refused{{"--kubernetes-minor", "36.1"}, "--kubernetes-minor must be"},
-        Refused{{"--api-timeout", "1"}, "--api-timeout must be a duration from 1ms to 60s"},
-        Refused{{"--api-timeout", "0s"}, "--api-timeout must be"},
-        Refused{{"--api-timeout", "61s"}, "--api-timeout must be"},
-        Refused{{"--api-timeout", "s"}, "--api-timeout must be"},
-        Refused{{"--api-timeout", ""}, "--api-timeout must not be empty"},
-        Refused{{"--api-timeout", "-1s"}, "--api-timeout must be"},
-        Refused{{"--leader-elect", "yes"}, "--leader-elect must be true or false"},
-        Refused{{"--lease", "snug"}, "--lease must be NAMESPACE/NAME of a Lease"},
-        Refused{{"--lease", "/snug"}, "--lease must be NAMESPACE/NAME"},
-        Refused{{"--lease", "a/b/c"}, "--lease must be NAMESPACE/NAME"},
-        Refused{{"--scheduler-lease", "A/b"}, "--scheduler-lease must be NAMESPACE/NAME"},
-        Refused{
-            {"--api-timeout", "3s"},
-            "leaseDurationMs (15000) must be at least renewDeadlineMs + 2 * apiTimeout + 500 ms "
-            "(16500)"},
-        Refused{
-            {"--limits", "leaseDurationMs=12000"},
-            "leaseDurationMs (12000) must be at least renewDeadlineMs + 2 * apiTimeout + 500 ms "
-            "(12500)"},
-        Refused{{"--leader-elect", "false", "--scheduler-lease", "a/b"},
-                "schedulerLease has no effect without leader election"},
-        Refused{{"--scheduler-lease", "snug/snug-extender"}, "and not Snug's own"},
-        Refused{{"--limits", "renewDeadlineMs=3999"}, "renewDeadlineMs must be an integer from"},
-        Refused{{"--limits", "watchSilenceS=40"}, "watchSilenceS must be above twice"},
-        Refused{{"--log-level", "trace"}, "--log-level must be one of debug, info, warn, error"},
-        Refused{{"--log-format", "xml"}, "--log-format must be one of text, json"},
-        Refused{{"--limits", "maxNodes"}, "--limits must be KEY=N"},
-        Refused{{"--limits", "nodes=1"},
-                "--limits nodes is not a limit; the limits are maxBodyBytes"},
-        Refused{{"--limits", "maxNodes=0"}, "--limits maxNodes must be an integer from 1 to"},
-        Refused{{"--limits", "maxGpusPerNode=64"}, "--limits maxGpusPerNode is not a limit"},
-        Refused{{"--limits", "max_gpus_per_node=64"}, "--limits max_gpus_per_node is not a limit"},
-        Refused{{"--limits", "maxNodes=1e3"}, "--limits maxNodes must be an integer from 1 to"},
-        Refused{{"--kubeconfig", "k", "--cluster", "c"},
-                "kubeconfig and cluster cannot both be set"},
-        Refused{{"--tls-cert", "c"}, "tlsCert and tlsKey belong together"},
-        Refused{{"--tls-key", "c"}, "tlsCert and tlsKey belong together"},
-        Refused{{"--client-ca", "c"}, "clientCA needs tlsCert"},
-        Refused{{"--config", "/nonexistent/c.yaml"}, "/nonexistent/c.yaml: cannot be read"},
-        Refused{{"--config", "/"}, "/: is a folder"}));
-
-struct RefusedYaml {
-  std::string yaml;
-  std::string message;
-};
-
-void PrintTo(const RefusedYaml& row, std::ostream* out) {
-  *out << testing::PrintToString(row.yaml);
-}
-
-class ConfigRefusedTest : public testing::TestWithParam<RefusedYaml> {};
-
-TEST_P(ConfigRefusedTest, SaysWhereAndWhatIsAllowed) {
-  const auto options = read_yaml(GetParam().yaml);
-  ASSERT_FALSE(options.has_value());
-  EXPECT_NE(options.error().message.find(GetParam().message), std::string::npos)
-      << options.error().message;
-}
-
-std::string with(const std::string& line) { return "version: 1\n" + line + "\n"; }
-
-INSTANTIATE_TEST_SUITE_P(
-    Rows, ConfigRefusedTest,
-    testing::Values(
-        RefusedYaml{"", "c.yaml:1:1: a configuration file must be a map"},
-        RefusedYaml{"listen: a:1\n", "c.yaml:1:1: the key version is missing"},
-        RefusedYaml{"version: 2\n", "c.yaml:1:10: version must be 1"},
-        RefusedYaml{with("Listen: a:1"),
-                    "c.yaml:2:1: unknown key \"Listen\"; the keys are version, listen"},
-        RefusedYaml{with("config: a"), "c.yaml:2:1: unknown key \"config\";"},
-        RefusedYaml{with("listen: a:1\nlisten: a:1"),
-                    "c.yaml:3:1: the key \"listen\" is given twice"},
-        RefusedYaml{with("listen: 8888"), "c.yaml:2:9: listen must be HOST:PORT"},
-        RefusedYaml{with("listen: [a:1]"), "c.yaml:2:9: listen must be one value: HOST:PORT"},
-        RefusedYaml{with("policy:"), "policy must be one value: FILE"},
-        RefusedYaml{with("cluster: {a: b}"), "c.yaml:2:10: cluster must be a list, like [FILE]"},
-        RefusedYaml{with("cluster: a"), "c.yaml:2:10: cluster must be a list, like [FILE]"},
-        RefusedYaml{with("cluster:"), "cluster must be a list, like [FILE]"},
-        RefusedYaml{with("cluster: [a, [b]]"), "c.yaml:2:14: each of cluster must be one value"},
-        RefusedYaml{with("schedulerNames: snug"), "c.yaml:2:17: schedulerNames must be a list"},
-        RefusedYaml{with("cluster: ['']"), "c.yaml:2:11: cluster must not be empty"},
-        RefusedYaml{
-            with("schedulerNames: ['a,b']"),
-            "c.yaml:2:18: schedulerNames must be the name of one scheduler, without commas or "
-            "blanks"},
-        RefusedYaml{with("answer: no"), "c.yaml:2:9: answer must be one of winner"},
-        RefusedYaml{with("kubernetesMinor: 1.36"), "c.yaml:2:18: kubernetesMinor must be"},
-        RefusedYaml{with("kubernetesMinor: \"36\""),
-                    "c.yaml:2:18: kubernetesMinor must be the minor version of Kubernetes, an "
-                    "integer from 28 to 99, without quotes"},
-        RefusedYaml{with("leaderElect: 'false'"),
-                    "c.yaml:2:14: leaderElect must be true or false, without quotes"},
-        RefusedYaml{"version: \"1\"\n", "c.yaml:1:10: version must be 1, without quotes"},
-        RefusedYaml{with("limits: 7"), "c.yaml:2:9: limits must be a map"},
-        RefusedYaml{with("limits: {nodes: 7}"), "c.yaml:2:17: nodes is not a limit"},
-        RefusedYaml{with("limits: {maxNodes: -7}"), "c.yaml:2:20: maxNodes must be an integer"},
-        RefusedYaml{with("limits: {maxNodes: '7'}"),
-                    "c.yaml:2:20: maxNodes must be an integer from 1 to 500000, without quotes"},
-        RefusedYaml{with("limits: {maxNodes: 99999999999999999999}"), "maxNodes must be"},
-        RefusedYaml{with("limits: {maxNodes: [7]}"), "c.yaml:2:20: maxNodes must be an integer"}));
 
 TEST(OptionsTest, EveryLimitCanBeSetToItsBounds) {
   for (const base::LimitRow& row : base::limit_rows()) {

@@ -301,29 +301,45 @@ TEST(UsageTest, OtherHoldingsLeaveWhatIsCountedWithoutBeingListed) {
     auto pod = make_holding(uid, "n1", {});
     pod->reservation.containers.clear();
     pod->host = {.cpu_milli = 100, .memory_bytes = 10};
+    pod->mirrored = {.milli = {1}, .memory = {2}};
     return pod;
   };
   const model::HoldingPtr share = make_holding("a", "n1", {make_share(0, 1024, 25)});
   const model::HoldingPtr host = on_host("h");
   const model::NodeStatePtr listed = fit::build_node_state(
-      inventory, {share}, {.requested = host->host, .pod_count = 1, .listed = {host}});
-  const model::NodeStatePtr counted = fit::build_node_state(
       inventory, {share},
-      {.requested = {.cpu_milli = 5000, .memory_bytes = 700}, .pod_count = 1100, .listed = {}});
+      {.requested = host->host, .mirrored = host->mirrored, .pod_count = 1, .listed = {host}});
+  const model::NodeStatePtr counted =
+      fit::build_node_state(inventory, {share},
+                            {.requested = {.cpu_milli = 5000, .memory_bytes = 700},
+                             .mirrored = {.milli = {50}, .memory = {70}},
+                             .pod_count = 1100,
+                             .listed = {}});
   struct Row {
     std::string_view why;
     model::NodeStatePtr node;
     model::HostResources used;
+    model::MirroredAmounts mirrored;
     std::int64_t pods;
   };
   for (const Row& row : std::vector<Row>{
-           {"those that it lists are all", fit::with_holdings(*listed, {share}), {}, 1},
-           {"as they were", fit::with_holdings(*listed, listed->holdings), {100, 10}, 2},
-           {"others beside those counted", fit::with_holdings(*counted, {host}), {5100, 710}, 1101},
+           {"those that it lists are all", fit::with_holdings(*listed, {share}), {}, {}, 1},
+           {"as they were",
+            fit::with_holdings(*listed, listed->holdings),
+            {100, 10},
+            {{1}, {2}},
+            2},
+           {"others beside those counted",
+            fit::with_holdings(*counted, {host}),
+            {5100, 710},
+            {{51}, {72}},
+            1101},
            {"and none",
             fit::with_holdings(*fit::with_holdings(*counted, {host}), {}),
             {5000, 700},
+            {{50}, {70}},
             1100}}) {
+    EXPECT_EQ(row.node->mirrored_used, row.mirrored) << row.why;
     EXPECT_EQ(row.node->host_used, row.used) << row.why;
     EXPECT_EQ(row.node->pod_count, row.pods) << row.why;
   }

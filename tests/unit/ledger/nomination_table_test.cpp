@@ -51,6 +51,24 @@ TEST(LedgerNominationTest, TheFirstByRankComesFirstOnEachNode) {
   EXPECT_EQ(kept(world), "n1: c d; n2: a b") << "a node that is not known";
 }
 
+TEST(LedgerNominationTest, ChangedAmountsReplaceTheEarlierOnes) {
+  LedgerFixture world;
+  model::Nomination changed = *nominated("a", "n1");
+  world.ledger.nominate(nominated("a", "n1"));
+  const std::uint64_t before = world.generation();
+  world.ledger.nominate(nominated("a", "n1"));
+  EXPECT_EQ(world.generation(), before) << "the same";
+  changed.host.cpu_milli = 1000;
+  world.ledger.nominate(std::make_shared<const model::Nomination>(changed));
+  changed.mirrored.milli.value = 500;
+  world.ledger.nominate(std::make_shared<const model::Nomination>(changed));
+  const model::SnapshotPtr snapshot = world.ledger.snapshot();
+  const model::Nominations& on_node = snapshot->nominations.begin()->second;
+  ASSERT_EQ(on_node.size(), 1U);
+  EXPECT_EQ(on_node.front()->host, changed.host);
+  EXPECT_EQ(on_node.front()->mirrored, changed.mirrored);
+}
+
 TEST(LedgerNominationTest, EndsByWordByEndAndByWhatThePodHolds) {
   struct Row {
     std::string_view why;

@@ -285,6 +285,27 @@ TEST(MemoryApiTest, TouchesAreCountedAndTheLastNoticesKept) {
   EXPECT_EQ(notices[1].pod, "c");
 }
 
+TEST(MemoryApiTest, TheMirroredCapacityIsOfOneNodeAndIsShown) {
+  model::NodeFacts node;
+  node.name = "n1";
+  memory::MemoryApi api({{node}, {}}, base::Limits{});
+  class Keeper : public Recorder {
+   public:
+    void node_changed(model::NodeFacts changed) override { shown.push_back(changed.mirrored); }
+    std::vector<model::ShownAmounts> shown;
+  } keeper;
+  api.start(keeper);
+  ASSERT_TRUE(api.set_mirrored_capacity("n1", model::MirroredAmounts{{1000}, {40960}}));
+  ASSERT_TRUE(api.set_mirrored_capacity("n1", std::nullopt));
+  EXPECT_EQ(api.set_mirrored_capacity("n2", std::nullopt).error().code, base::ErrorCode::kNotFound);
+  EXPECT_EQ(keeper.shown, (std::vector<model::ShownAmounts>{{{1000, 40960}, {1000, 40960}}, {}}));
+  EXPECT_EQ(api.mirror_parameters(), std::nullopt);
+  ASSERT_TRUE(api.write_mirror_parameters(admission::CardRange{{1}, {2}}));
+  EXPECT_EQ(api.mirror_parameters(), (admission::CardRange{{1}, {2}}));
+  ASSERT_TRUE(api.write_mirror_parameters(std::nullopt));
+  EXPECT_EQ(api.mirror_parameters(), std::nullopt);
+}
+
 TEST(MemoryApiTest, ASinkMayChangeTheClusterItself) {
   memory::MemoryApi api({{}, {pod("a", "u1")}}, base::Limits{});
   class Meddler : public Recorder {

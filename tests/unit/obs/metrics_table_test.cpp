@@ -57,6 +57,7 @@ Table served() {
   for (const service::Resource resource : service::kResourceNames.values())
     gauges.streams[resource] = {{}, "1"};
   metrics->set_gauges(gauges);
+  metrics->webhook_checked(true, std::nullopt);
   Table table;
   std::string metric;
   std::istringstream lines(metrics->exposition());

@@ -44,6 +44,7 @@ TEST_F(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
                              "snug_events_dropped_total",
                              R"(snug_reservation_problems_total{kind="reservation"})",
                              R"(snug_policy_reloads_total{result="loaded"})",
+                             R"(snug_webhook_reviews_total{end="denied"})",
                              R"(snug_policy_reloads_total{result="refused"})",
                              "snug_ready",
                              "snug_nodes",
@@ -71,6 +72,7 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
   metrics.watch_restarted(service::WatchedResource::kNodes, service::WatchEnd::kExpired);
   metrics.pods_woken();
   metrics.event_dropped();
+  metrics.review_answered(service::ReviewOutcome::kPatched);
   metrics.reservation_problem(service::ReservationProblem::kGpuClosed);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="ok",verb="filter"})"), 2);
   EXPECT_EQ(value(metrics, R"(snug_verb_total{result="error",verb="bind"})"), 1);
@@ -86,6 +88,7 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
   EXPECT_EQ(value(metrics, R"(snug_watch_restarts_total{resource="nodes",why="expired"})"), 1);
   EXPECT_EQ(value(metrics, "snug_room_touches_total"), 1);
   EXPECT_EQ(value(metrics, "snug_events_dropped_total"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_webhook_reviews_total{end="patched"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_reservation_problems_total{kind="gpu_closed"})"), 1);
 }
 
@@ -99,6 +102,17 @@ TEST_F(MetricsTest, APolicyIsUpToDateUntilOneIsRefused) {
   EXPECT_EQ(value(metrics, "snug_policy_up_to_date"), 1);
   EXPECT_EQ(value(metrics, R"(snug_policy_reloads_total{result="loaded"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_policy_reloads_total{result="refused"})"), 2);
+}
+
+TEST_F(MetricsTest, TheWebhookHasGaugesOnlyWhereThereIsOne) {
+  EXPECT_EQ(value(metrics, "snug_webhook_healthy"), std::nullopt);
+  EXPECT_EQ(value(metrics, "snug_webhook_certificate_expiry_timestamp_seconds"), std::nullopt);
+  metrics.webhook_checked(false, std::nullopt);
+  EXPECT_EQ(value(metrics, "snug_webhook_healthy"), 0);
+  EXPECT_EQ(value(metrics, "snug_webhook_certificate_expiry_timestamp_seconds"), 0);
+  metrics.webhook_checked(true, std::chrono::sys_seconds{std::chrono::seconds{1'800'000'000}});
+  EXPECT_EQ(value(metrics, "snug_webhook_healthy"), 1);
+  EXPECT_EQ(value(metrics, "snug_webhook_certificate_expiry_timestamp_seconds"), 1'800'000'000);
 }
 
 TEST_F(MetricsTest, GaugesShowWhatTheyWereLastGiven) {

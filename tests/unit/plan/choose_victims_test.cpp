@@ -189,13 +189,47 @@ TEST(PreemptTest, TheChosenStayWhereTheirReasonIsNotSure) {
   EXPECT_EQ(on.victims({"a", "lost"}), (Uids{"a", "b", "lost"})) << "one is not known here";
   on.request_host(0);
   EXPECT_EQ(on.victims({"a"}), both) << "nothing known here was the reason";
-  on.request_host(4000).nominate(make_fraction(10),
-                                 {.priority = 12, .created = {}, .uid = "first"});
-  EXPECT_EQ(on.victims({"a"}), both) << "the cpu of a nominated pod is not known";
   PreemptionScenario tied(kOneGpu, {"a 0 cpu=4000 tied", "b 0 g0:700 cpu=4000"},
                           make_fraction(500));
   tied.host(8000, 100, 10).request_host(4000);
   EXPECT_EQ(tied.victims({"a"}), both) << "a chosen one has other constraints";
+}
+
+TEST(PreemptTest, TheResourcesThatMirrorSharesExplainAChosenVictim) {
+  PreemptionScenario on(kTwoGpus, {"a 0 g0:600 milli=600", "b 0 w1 milli=1000"}, make_whole(1));
+  on.host(8000, 100, 10).mirror(2000, 2000).request_mirrored(1000);
+  EXPECT_EQ(on.victims({"a"}), Uids{"a"}) << "what suffices stays as it was chosen";
+  PreemptionScenario large(kTwoGpus,
+                           {"a 0 g0:300 milli=300", "b 1 g0:300 milli=300", "c 1 w1 milli=1000"},
+                           make_whole(1));
+  large.host(8000, 100, 10).mirror(2000, 2000).request_mirrored(1000);
+  EXPECT_EQ(large.victims({"a", "b"}), (Uids{"b", "a"})) << "both free GPU 0";
+  PreemptionScenario scattered(kTwoGpus,
+                               {"a 0 g0:500 milli=500", "b 0 g1:500 milli=500",
+                                "c 0 g1:500 milli=500", "d 9 g0:500 milli=500"},
+                               make_whole(1));
+  scattered.host(8000, 100, 10).mirror(2000, 2000).request_mirrored(1000);
+  EXPECT_EQ(scattered.victims({"a", "b"}), (Uids{"b", "c"})) << "a is spared: it frees no GPU";
+  scattered.mirror(3000, 3000);
+  EXPECT_EQ(scattered.victims({"a", "b"}), (Uids{"a", "b", "c"})) << "why a was chosen is unknown";
+}
+
+TEST(PreemptTest, AVictimThatCarriesMirroredResourcesIsSparedLikeAnyOther) {
+  PreemptionScenario on(kOneGpu, {"a 0 cpu=4000 milli=100", "b 0 g0:700 cpu=4000 milli=700"},
+                        make_fraction(500));
+  on.host(8000, 100, 10).mirror(1000, 1000).request_host(4000).request_mirrored(500, 500);
+  EXPECT_EQ(on.victims({"a"}), Uids{"b"});
+}
+
+TEST(PreemptTest, ThePodFitsOnlyIfItsMirroredResourcesFit) {
+  PreemptionScenario on(kTwoGpus, {"a 0 g0:500 milli=1500", "b 5 g1:500 milli=500"},
+                        make_fraction(500));
+  on.host(8000, 100, 10).mirror(2000, 2000).request_mirrored(500);
+  EXPECT_EQ(on.victims(), Uids{"a"});
+  on.request_mirrored(3000);
+  EXPECT_EQ(on.victims({"a"}), Uids{}) << "more than the node has";
+  on.request_mirrored(0);
+  EXPECT_EQ(on.victims(), Uids{}) << "nothing is missing of what nothing is asked of";
 }
 
 TEST(PreemptTest, OfEqualsTheChosenGo) {
@@ -259,6 +293,66 @@ TEST(PreemptTest, NominatedPodsThatComeFirstKeepTheirPlace) {
   PreemptionScenario own(kTwoGpus, {"a 0 g0:700", "b 5 g1:700"}, make_fraction(500));
   own.nominate(make_fraction(500), {.priority = 10, .created = "2026", .uid = "new"});
   EXPECT_EQ(own.victims(), Uids{"a"}) << "its own nomination";
+}
+
+TEST(PreemptTest, TheHostResourcesOfNominatedPodsCountAsInKubeScheduler) {
+  const std::vector<std::string> pods{"a 0 cpu=4000", "b 0 g0:700 cpu=4000", "c 0 cpu=1000"};
+  const Uids all{"a", "b", "c"};
+  const model::GpuRequest small = make_fraction(10);
+  const auto beside = [&](std::int32_t priority, const std::string& uid, std::int64_t cpu) {
+    PreemptionScenario on(kOneGpu, pods, make_fraction(500));
+    on.host(9000, 100, 10).request_host(4000);
+    // As old as the preemptor, and after it by uid: kube-scheduler's rule ignores age.
+    on.nominate(small, {.priority = priority, .created = "2026", .uid = uid}, {.cpu_milli = cpu});
+    return on;
+  };
+  EXPECT_EQ(beside(12, "first", 0).victims({"a"}), Uids{"b"}) << "it needs no cpu";
+  EXPECT_EQ(beside(12, "first", 4000).victims({"a", "b"}), (Uids{"a", "b"}));
+  EXPECT_EQ(beside(10, "peer", 5000).victims({"a", "b", "c"}), all) << "all are needed beside it";
+  EXPECT_EQ(beside(9, "later", 5000).victims({"a"}), Uids{"b"}) << "it has a lower priority";
+  EXPECT_EQ(beside(10, "new", 5000).victims({"a"}), Uids{"b"}) << "its own nomination";
+  EXPECT_EQ(beside(9, "later", 5000).victims({"a", "b", "c"}), all) << "nothing known explains c";
+}
+
+TEST(PreemptTest, TheMemoryAndThePodSlotOfANominatedPodCount) {
+  // Two pods must go for a pod that needs one slot, or 10 bytes, beside the nominated one. Without
+  // the nominated one, nothing known would explain the second.
+  const std::vector<std::string> pods{"a 0 mem=10", "b 0 mem=10", "x 0 mem=10 ending"};
+  const auto on_node = [&](std::int64_t memory, std::int64_t slots) {
+    PreemptionScenario on(kOneGpu, pods, make_fraction(500));
+    on.host(8000, memory, slots).request_host(0, 10);
+    on.nominate(make_fraction(10), {.priority = 12, .created = {}, .uid = "first"},
+                {.memory_bytes = 10});
+    return on.victims({"a", "b"});
+  };
+  EXPECT_EQ(on_node(30, 100), (Uids{"b", "x"})) << "memory";
+  EXPECT_EQ(on_node(1000, 3), (Uids{"b", "x"})) << "pod slots";
+}
+
+TEST(PreemptTest, ANominatedPodThatFitsAtOnceGetsNoGpuOfVictims) {
+  // It starts on GPU 0 before b has ended, so that the end of b alone frees no whole GPU.
+  PreemptionScenario on(kTwoGpus, {"a 1 g1:400", "b 1 g1:600"}, make_whole(1));
+  on.nominate(make_fraction(500), {.priority = 10, .created = "2025", .uid = "first"});
+  const Uids both{"a", "b"};
+  for (const auto& chosen : std::vector<std::vector<std::string_view>>{{}, {"a"}, {"b"}}) {
+    EXPECT_EQ(on.victims(chosen), both);
+  }
+  PreemptionScenario fixed(kTwoGpus, {"a 11 g1:400", "b 1 g1:600"}, make_whole(1));
+  fixed.nominate(make_fraction(500), {.priority = 10, .created = "2025", .uid = "first"});
+  EXPECT_EQ(fixed.victims({"b"}), Uids{}) << "nobody need die in vain";
+}
+
+TEST(PreemptTest, OnlyOneHalfGoesBesideANominatedPodWhoseLastVictimIsEnding) {
+  // The nominated pod waits for x alone; kube-scheduler spared x and chose both halves of the
+  // other GPU.
+  PreemptionScenario on(
+      kTwoGpus, {"x 0 g0:500 milli=500 ending", "a 0 g1:500 milli=500", "b 0 g1:500 milli=500"},
+      make_fraction(500));
+  on.host(8000, 100, 10).mirror(2000, 2000).request_mirrored(500);
+  on.nominate(make_whole(1), {.priority = 10, .created = "2025", .uid = "first"}, {},
+              {.milli = {1000}, .memory = {}});
+  EXPECT_EQ(on.victims({"a", "b"}), (Uids{"b", "x"}));
+  EXPECT_EQ(on.victims({"x", "a"}), (Uids{"a", "x"}));
 }
 
 TEST(PreemptTest, NobodyGoesForWhatANominatedPodCouldHaveOnlyAfterTooManyEvictions) {

@@ -72,6 +72,33 @@ TEST(HostTest, APodAsksWhatKubeSchedulerCounts) {
   for (const Row& row : rows) EXPECT_EQ(request_of(row), row.request) << row.name;
 }
 
+TEST(HostTest, TheResourcesThatMirrorSharesFollowTheSameRule) {
+  struct MirroredRow {
+    std::string name;
+    std::vector<std::pair<model::ContainerType, model::MirroredAmounts>> containers;
+    model::MirroredAmounts request;
+  };
+  const std::vector<MirroredRow> rows = {
+      {"nothing", {}, {}},
+      {"apps add up", {{kApp, {{500}, {64}}}, {kApp, {{250}, {1}}}}, {{750}, {65}}},
+      {"the larger in each", {{kInit, {{900}, {10}}}, {kApp, {{500}, {64}}}}, {{900}, {64}}},
+      {"a sidecar runs beside what comes after it",
+       {{kInit, {{650}, {60}}},
+        {kSidecar, {{100}, {5}}},
+        {kInit, {{600}, {1}}},
+        {kApp, {{500}, {64}}}},
+       {{700}, {69}}},
+  };
+  for (const MirroredRow& row : rows) {
+    model::PodFacts pod;
+    for (const auto& [kind, amounts] : row.containers) {
+      pod.containers.push_back({.type = kind, .mirrored = amounts});
+    }
+    pod.overhead = {1'000'000, 1'000'000};
+    EXPECT_EQ(request::mirrored_amounts_of(pod), row.request) << row.name;
+  }
+}
+
 TEST(HostTest, SumsStopAtTheLargestNumber) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   const model::HostResources all{kLargest, kLargest};

@@ -47,8 +47,28 @@ class ScriptedApi final : public service::ApiPort {
     if (touch_error) return std::unexpected(*touch_error);
     return {};
   }
+  base::Result<void> set_mirrored_capacity(
+      std::string_view node, const std::optional<model::MirroredAmounts>& capacity) override {
+    patches.emplace_back(node, capacity);
+    if (on_patch) on_patch(patches.back());
+    if (patch_errors.contains(std::string(node)))
+      return std::unexpected(patch_errors.at(std::string(node)));
+    return {};
+  }
+  base::Result<void> write_mirror_parameters(
+      const std::optional<admission::CardRange>& cards) override {
+    parameters.push_back(cards);
+    if (parameters_error) return std::unexpected(*parameters_error);
+    return {};
+  }
   void warn(const model::Notice& notice) override { notices.push_back(notice); }
 
+  using Patch = std::pair<std::string, std::optional<model::MirroredAmounts>>;
+  std::vector<Patch> patches;  // by set_mirrored_capacity(), in order
+  std::function<void(const Patch&)> on_patch;
+  std::map<std::string, base::Error> patch_errors;              // by node
+  std::vector<std::optional<admission::CardRange>> parameters;  // by write_mirror_parameters()
+  std::optional<base::Error> parameters_error;
   std::vector<model::Binding> bindings;
   std::deque<base::Result<void>> bind_answers;
   std::function<void(const model::Binding&)> on_bind;

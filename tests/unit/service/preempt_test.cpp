@@ -127,6 +127,88 @@ TEST_F(PreemptTest, AnswersChangeNothing) {
   EXPECT_EQ(used("n1", 0), 700);
 }
 
+TEST_F(PreemptTest, WhileItsVictimsEndOnItsNodeAPodGetsNoOthers) {
+  start();
+  list({make_node("n1", 1, 1000), make_node("n2", 1, 1000)});
+  run_pod("a", 1, {{"gpu-fraction", "0.7"}}, "n1");
+  run_pod("b", 1, {{"gpu-fraction", "0.7"}}, "n2");
+  json pod = with_priority(arrive("c", {{"gpu-fraction", "0.5"}}), 5);
+  const json of_a{{"Pods", uids({"a"})}, {"NumPDBViolations", 0}};
+  const json of_b{{"Pods", uids({"b"})}, {"NumPDBViolations", 0}};
+  const json empty{{"Pods", nullptr}, {"NumPDBViolations", 0}};
+  const json both{{"n1", of_a}, {"n2", of_b}};
+  const json other{{"n2", of_b}};
+  EXPECT_EQ(preempt(call(pod, both)), both);
+  EXPECT_EQ(preempt(call(pod, both)), both) << "not nominated";
+
+  pod["status"]["nominatedNodeName"] = "n1";
+  EXPECT_EQ(preempt(call(pod, other)), nobody) << "a is being evicted, and is enough";
+  EXPECT_EQ(preempt(call(pod, {{"n1", empty}, {"n2", empty}})), nobody) << "from 1.38";
+  EXPECT_EQ(preempt(call(pod, both)), both) << "the scheduler still finds a there";
+  json later = with_priority(arrive("d", {{"gpu-fraction", "0.5"}}), 5);
+  later["status"]["nominatedNodeName"] = "n1";
+  EXPECT_EQ(preempt(call(later, other)), other) << "nobody was named for this pod";
+
+  reconciler.pod_gone(make_pod("a", {}));
+  EXPECT_EQ(preempt(call(pod, other)), nobody) << "gone since filter refused the pod";
+  run_pod("e", 5, {{"gpu-fraction", "0.7"}}, "n1");
+  EXPECT_EQ(preempt(call(pod, other)), other) << "the end of a no longer suffices";
+}
+
+TEST_F(PreemptTest, TheCpuOfANominatedPodExplainsTheChoiceOfTheScheduler) {
+  start();
+  model::NodeFacts node = make_node("n1", 1, 1000);
+  node.host = {
+      .resources = {.cpu_milli = 12'000, .memory_bytes = 1000}, .pod_slots = 10, .known = true};
+  list({node});
+  const auto with_cpu = [](const std::string& name, const model::StringMap& annotations) {
+    model::PodFacts pod = make_pod(name, annotations);
+    pod.containers.front().host.cpu_milli = 4000;
+    return pod;
+  };
+  for (const char* name : {"a", "b", "x"}) {
+    model::PodFacts pod = with_cpu(name, {});
+    pod.node_name = "n1";
+    pod.terminating = pod.name == "x";
+    reconciler.pod_changed(pod);
+  }
+  model::PodFacts first = with_cpu("first", {{"gpu-fraction", "0.1"}});
+  first.priority = 7;
+  first.nominated_node_name = "n1";
+  reconciler.pod_changed(first);
+  json pod = with_priority(make_pod("c", {{"gpu-fraction", "0.5"}}), 5);
+  pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "4";
+  const auto victims = [&](const std::vector<std::string>& names) {
+    return json{{"n1", {{"Pods", uids(names)}, {"NumPDBViolations", 0}}}};
+  };
+  // x is ending, so that one more is enough, but kube-scheduler counts it.
+  EXPECT_EQ(preempt(call(pod, victims({"a", "b"}))), victims({"b", "x"}));
+}
+
+TEST_F(PreemptTest, NamedVictimsAreForgottenInTime) {
+  limits.max_named_victims = 1;
+  start();
+  list({make_node("n1", 1, 1000), make_node("n2", 1, 1000)});
+  run_pod("a", 1, {{"gpu-fraction", "0.7"}}, "n1");
+  run_pod("b", 1, {{"gpu-fraction", "0.7"}}, "n2");
+  const json there{{"n1", {{"Pods", uids({"a"})}, {"NumPDBViolations", 0}}}};
+  const json other{{"n2", {{"Pods", uids({"b"})}, {"NumPDBViolations", 0}}}};
+  std::vector<json> pods;
+  for (const char* name : {"c", "d"}) {
+    pods.push_back(with_priority(arrive(name, {{"gpu-fraction", "0.5"}}), 5));
+    pods.back()["status"]["nominatedNodeName"] = "n1";
+    EXPECT_EQ(preempt(call(pods.back(), there)), there);
+  }
+  EXPECT_EQ(preempt(call(pods[1], other)), nobody);
+  clock.advance(std::chrono::milliseconds(limits.named_victims_ms));
+  EXPECT_EQ(preempt(call(pods[1], other)), other) << "too long ago";
+
+  EXPECT_EQ(preempt(call(pods[0], there)), there);
+  EXPECT_EQ(preempt(call(pods[0], other)), nobody);
+  EXPECT_EQ(preempt(call(pods[1], there)), there);
+  EXPECT_EQ(preempt(call(pods[0], other)), other) << "displaced by a later pod";
+}
+
 TEST_F(PreemptTest, BadBodiesAreRefusedWithASentence) {
   limits.max_names_per_call = 2;
   limits.max_victims_per_call = 2;

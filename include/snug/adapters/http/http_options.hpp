@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "snug/admission/certificate_rotation.hpp"
 #include "snug/base/clock.hpp"
 
 namespace snug::http {
@@ -32,6 +34,9 @@ struct HttpOptions {
   std::function<void(std::string_view)> on_problem = {};
   /// The clock that all deadlines use. It must outlive the server. Null: a SteadyClock.
   const base::Clock* clock = nullptr;
+  /// Used for TLS in place of `tls`, unless empty. Called for each new connection. Returns the
+  /// current certificate. If it returns null, the server closes the connection.
+  std::function<std::shared_ptr<const admission::ServerIdentity>()> tls_identity = {};
 };
 
 }  // namespace snug::http

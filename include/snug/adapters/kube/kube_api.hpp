@@ -7,6 +7,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "snug/adapters/kube/api_endpoint.hpp"
 #include "snug/adapters/kube/kube_context.hpp"
@@ -25,6 +27,10 @@ class KubeApi final : public service::ApiPort {
   [[nodiscard]] base::Result<std::optional<model::PodFacts>> get_pod(
       std::string_view name_space, std::string_view name) override;
   [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
+  [[nodiscard]] base::Result<void> set_mirrored_capacity(
+      std::string_view node, const std::optional<model::MirroredAmounts>& capacity) override;
+  [[nodiscard]] base::Result<void> write_mirror_parameters(
+      const std::optional<admission::CardRange>& cards) override;
   void warn(const model::Notice& notice) override;
 
  private:

@@ -17,6 +17,9 @@ struct KubeOptions {
   /// pod, or, if its namespace or name is empty, an annotation of a node.
   std::string own_namespace;
   std::string own_pod;
+  /// The scheduler's minor version. Before 1.32 a change of Snug's own pod wakes no pod, so that
+  /// Snug annotates the CSIStorageCapacity `snug-room` of its namespace instead.
+  int kubernetes_minor = 36;
   std::uint64_t seed = 1;  // seeds the random waits and the random names of events
 };
 

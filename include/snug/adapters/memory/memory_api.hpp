@@ -48,6 +48,10 @@ class MemoryApi final : public service::ApiPort,
   [[nodiscard]] base::Result<std::optional<model::PodFacts>> get_pod(
       std::string_view name_space, std::string_view name) override;
   [[nodiscard]] base::Result<void> wake_pending_pods(base::Generation room) override;
+  [[nodiscard]] base::Result<void> set_mirrored_capacity(
+      std::string_view node, const std::optional<model::MirroredAmounts>& capacity) override;
+  [[nodiscard]] base::Result<void> write_mirror_parameters(
+      const std::optional<admission::CardRange>& cards) override;
   void warn(const model::Notice& notice) override;
 
   // Implements PodCreator.
@@ -63,6 +67,8 @@ class MemoryApi final : public service::ApiPort,
 
   /// Returns how often wake_pending_pods() was called.
   [[nodiscard]] std::uint64_t wake_ups() const;
+  /// The range that write_mirror_parameters() wrote last; nullopt: none, or it was deleted.
+  [[nodiscard]] std::optional<admission::CardRange> mirror_parameters() const;
   /// Returns the last max_queued_events notices that warn() received, oldest first.
   [[nodiscard]] std::vector<model::Notice> notices() const;
 
@@ -94,6 +100,7 @@ class MemoryApi final : public service::ApiPort,
   std::map<std::string, model::NodeFacts, std::less<>> nodes_ SNUG_GUARDED_BY(mutex_);
   std::uint64_t version_ SNUG_GUARDED_BY(mutex_) = 0;
   std::uint64_t wake_ups_ SNUG_GUARDED_BY(mutex_) = 0;
+  std::optional<admission::CardRange> mirror_parameters_ SNUG_GUARDED_BY(mutex_);
   std::deque<model::Notice> notices_ SNUG_GUARDED_BY(mutex_);
   service::ClusterSink* sink_ SNUG_GUARDED_BY(mutex_) = nullptr;
   std::deque<Event> event_queue_ SNUG_GUARDED_BY(mutex_);
