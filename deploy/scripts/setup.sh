@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Snug needs, if they are missing.
 #
-#   bash deploy/scripts/setup.sh [demo | build] [test] [lint]     (default: build)
+#   bash deploy/scripts/setup.sh [demo | build] [kubernetes] [test] [lint]     (default: build)
 #
-# demo: to run the demo with an existing program. build: to compile, and to run the demo. test: to
-# compile and run the tests. lint: clang-tidy and clang-format. For Debian 12; needs root or sudo only
-# if a package is missing.
+# demo: to run the demo with an existing program. build: to compile, and to run the demo. kubernetes: to
+# build and start a control plane. test: to compile and run the tests. lint: clang-tidy and clang-format.
+# For Debian 12; needs root or sudo only if a package is missing.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
 
@@ -15,9 +15,10 @@ build_packages=(
   libcurl4-openssl-dev nlohmann-json3-dev libspdlog-dev libyaml-cpp-dev
   libsimdjson-dev libprotozero-dev prometheus-cpp-dev libcli11-dev libssl-dev
   libboost-graph-dev)
+kubernetes_packages=(openssl python3-pip)
 test_packages=(
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libcpp-httplib-dev
-  openssl patch clang-19 libclang-rt-19-dev python3-jsonschema python3-pip python3-venv)
+  "${kubernetes_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+  libcpp-httplib-dev patch clang-19 libclang-rt-19-dev python3-jsonschema python3-venv)
 lint_packages=(clang-tidy-19 clang-format-19)
 
 give_up() {
@@ -27,17 +28,17 @@ give_up() {
 
 wanted_packages() {
   local level
-  if [[ $* == demo ]]; then
-    printf '%s\n' "${demo_packages[@]}"
-    return
-  fi
-  printf '%s\n' "${build_packages[@]}"
+  case $* in
+    demo | 'demo kubernetes') printf '%s\n' "${demo_packages[@]}" ;;
+    *) printf '%s\n' "${build_packages[@]}" ;;
+  esac
   for level in "$@"; do
     case $level in
       demo | build) ;;
+      kubernetes) printf '%s\n' "${kubernetes_packages[@]}" ;;
       test) printf '%s\n' "${test_packages[@]}" ;;
       lint) printf '%s\n' "${lint_packages[@]}" ;;
-      *) give_up "unknown level '$level'; the levels are demo, build, test and lint." ;;
+      *) give_up "unknown level '$level'; the levels are demo, build, kubernetes, test and lint." ;;
     esac
   done
 }
