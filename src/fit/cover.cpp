@@ -70,6 +70,14 @@ void CoverSearch::add_up_bounds() {
       if ((patterns.served() & bit(turn)) == 0) continue;
       cheapest_.at(turn) = std::min(cheapest_.at(turn), patterns.cost(bit(turn)).compute.value);
     }
+    for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
+      if ((patterns.inits() & bit(turn)) == 0) continue;
+      // In MIG mode the container can use the slice of another one, which may have less compute
+      // than the smallest slice for it.
+      const std::int64_t compute =
+          patterns.offered().mig.table ? 0 : least_compute(patterns, bit(turn));
+      cheapest_.at(turn) = std::min(cheapest_.at(turn), compute);
+    }
   }
   unplaced_in_set_.resize(set_count_);
 }
@@ -114,7 +122,10 @@ bool CoverSearch::within_bounds(std::size_t bin) {
     if (unplaced_in_set_[set] > most_containers[set]) return false;
   }
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
-    if (init_capacity_.at(turn) < unplaced_.at(turn)) return false;
+    if (init_capacity_.at(turn) < unplaced_.at(turn) ||
+        unplaced_.at(turn) * cheapest_.at(turn) > cap_left_) {
+      return false;
+    }
   }
   std::int64_t min_compute = placed_compute_;
   for (ContainerSet containers_left = open_containers_; containers_left != 0;

@@ -9,7 +9,8 @@
 //     GPU.)
 //   - a GPU takes no more compute than its pattern with the most compute; the same for memory;
 //   - each init container needs enough GPUs that can serve it beside the placed containers;
-//   - the compute of the placed devices plus the least compute of the others is within the cap.
+//   - the compute of the placed devices plus the least compute of the others is within the cap, and
+//     so is the compute of each init container by itself.
 #pragma once
 
 #include <array>
