@@ -27,7 +27,10 @@ class CrashTest(Scenario):
             posts.result()
         self.wait_settled(PODS_AT_ONCE)
         self.check_cluster()
-        self.assertLessEqual(self.extender_calls()["create pods/binding"], PODS_AT_ONCE * 1.1)
+        # A call that the API server has not answered in time is made again; how many those are depends on
+        # how busy the machine is.
+        calls = self.extender_calls(answered=True)
+        self.assertLessEqual(calls["create pods/binding"], PODS_AT_ONCE * 1.1)
 
     def _kill_and_restart(self):
         """What the API server had at the kill is in the ledger, word by word, when it is ready."""

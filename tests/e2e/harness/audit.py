@@ -21,11 +21,14 @@ class AuditLog:
             whole_lines = file.read().rpartition(b"\n")[0]
         return [json.loads(line) for line in whole_lines.splitlines()]
 
-    def calls_since(self, mark, user):
-        """Finished calls by `verb resource[/subresource]`, for example `create pods/binding`."""
+    def calls_since(self, mark, user, answered=False):
+        """Finished calls by `verb resource[/subresource]`, for example `create pods/binding`. With
+        `answered`, without those of status 500 and above: the caller had gone, or the API server was slow."""
         calls = collections.Counter()
         for entry in self.entries_since(mark):
             if entry["user"]["username"] != user or entry["stage"] != "ResponseComplete":
+                continue
+            if answered and entry["responseStatus"]["code"] >= 500:
                 continue
             target = entry.get("objectRef", {})
             resource = target.get("resource", entry["requestURI"])

@@ -275,8 +275,8 @@ class Scenario(unittest.TestCase):
             self.assertEqual(self.plane.audit.forbidden_since(self.mark, EXTENDER_USER), [])
         return seen
 
-    def extender_calls(self):
-        return self.plane.audit.calls_since(self.mark, EXTENDER_USER)
+    def extender_calls(self, answered=False):
+        return self.plane.audit.calls_since(self.mark, EXTENDER_USER, answered)
 
     def scheduler_calls(self):
         return self.plane.audit.calls_since(self.mark, SCHEDULER_USER)
