@@ -70,14 +70,6 @@ void CoverSearch::add_up_bounds() {
       if ((patterns.served() & bit(turn)) == 0) continue;
       cheapest_.at(turn) = std::min(cheapest_.at(turn), patterns.cost(bit(turn)).compute.value);
     }
-    for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
-      if ((patterns.inits() & bit(turn)) == 0) continue;
-      // In MIG mode the container can use the slice of another one, which may have less compute
-      // than the smallest slice for it.
-      const std::int64_t compute =
-          patterns.offered().mig.table ? 0 : least_compute(patterns, bit(turn));
-      cheapest_.at(turn) = std::min(cheapest_.at(turn), compute);
-    }
   }
   unplaced_in_set_.resize(set_count_);
 }
@@ -107,7 +99,26 @@ void CoverSearch::run(Aim aim, std::function<bool(const Cover&)> on_cover) {
       init_capacity_.at(turn) += (bins_[bin].patterns->inits() & bit(turn)) != 0 ? 1 : 0;
     }
   }
-  if (within_bounds(0)) extend_cover(0, 0);
+  if (inits_within_cap() && within_bounds(0)) extend_cover(0, 0);
+}
+
+/// Whether each init container by itself can be within the cap. This does not depend on where the
+/// other containers are.
+bool CoverSearch::inits_within_cap() const {
+  if (cap_left_ == kNoCap) return true;
+  for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
+    std::int64_t cheapest = kNoCap;
+    for (const Bin& bin : bins_) {
+      if ((bin.patterns->inits() & bit(turn)) == 0) continue;
+      // In MIG mode the container can use the slice of another one, which may have less compute
+      // than the smallest slice for it.
+      const std::int64_t compute =
+          bin.patterns->offered().mig.table ? 0 : least_compute(*bin.patterns, bit(turn));
+      cheapest = std::min(cheapest, compute);
+    }
+    if (cheapest > cap_left_ / book_.request_of(turn).count) return false;
+  }
+  return true;
 }
 
 /// Returns false if a bound shows that this bin and those after it cannot take all unplaced
@@ -122,10 +133,7 @@ bool CoverSearch::within_bounds(std::size_t bin) {
     if (unplaced_in_set_[set] > most_containers[set]) return false;
   }
   for (std::size_t turn = book_.regular_containers(); turn < book_.containers(); ++turn) {
-    if (init_capacity_.at(turn) < unplaced_.at(turn) ||
-        unplaced_.at(turn) * cheapest_.at(turn) > cap_left_) {
-      return false;
-    }
+    if (init_capacity_.at(turn) < unplaced_.at(turn)) return false;
   }
   std::int64_t min_compute = placed_compute_;
   for (ContainerSet containers_left = open_containers_; containers_left != 0;

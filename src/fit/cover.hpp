@@ -9,8 +9,8 @@
 //     GPU.)
 //   - a GPU takes no more compute than its pattern with the most compute; the same for memory;
 //   - each init container needs enough GPUs that can serve it beside the placed containers;
-//   - the compute of the placed devices plus the least compute of the others is within the cap, and
-//     so is the compute of each init container by itself.
+//   - the compute of the placed devices plus the least compute of the others is within the cap.
+// There is no search if an init container by itself exceeds the cap.
 #pragma once
 
 #include <array>
@@ -68,6 +68,7 @@ class CoverSearch {
   };
 
   void add_up_bounds();
+  [[nodiscard]] bool inits_within_cap() const;
   [[nodiscard]] bool within_bounds(std::size_t bin);
   [[nodiscard]] bool dominated(const Patterns& patterns, ContainerSet pattern) const;
   [[nodiscard]] bool breaks_symmetry(ContainerSet pattern) const;
