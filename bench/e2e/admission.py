@@ -14,10 +14,8 @@ code 1 if the ratio of a status patch or of storing a pod is above 1.5, or if a 
 
 import argparse
 import collections
-import datetime
 import itertools
 import json
-import os
 import pathlib
 import shlex
 import statistics
@@ -25,16 +23,14 @@ import string
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
-
-import report  # noqa: E402
-from harness import manifests  # noqa: E402
-from harness.api import MERGE_PATCH, ApiError  # noqa: E402
-from harness.controlplane import EXTENDER_USER, ControlPlane, build_programs  # noqa: E402
-from harness.objects import ANNOTATION_BYTES, many_annotations, pod  # noqa: E402
-from harness.processes import wait_until  # noqa: E402
-from harness.scenario import pods_of  # noqa: E402
+import report
+from measured_plane import ROOT, measured_plane
+from harness import manifests
+from harness.api import MERGE_PATCH, ApiError
+from harness.controlplane import EXTENDER_USER
+from harness.objects import ANNOTATION_BYTES, many_annotations, pod
+from harness.processes import wait_until
+from harness.scenario import pods_of
 
 RESULTS = ROOT / "bench/results/admission.md"
 MOST_RATIO = 1.5
@@ -190,9 +186,8 @@ def measure(plane, arguments):
 def page(lines, verdict):
     command = shlex.join(["bench/e2e/admission.py", *sys.argv[1:]])
     table = "\n".join(lines)
-    return (f"# What the admission policies cost the API server\n\n    {command}\n\n"
-            f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {report.cpu_model()}. The "
-            f"ratio is of processor time.\n\n{table}\n\n{verdict}\n")
+    heading = report.heading("What the admission policies cost the API server", command)
+    return f"{heading} The ratio is of processor time.\n\n{table}\n\n{verdict}\n"
 
 
 def parse_arguments():
@@ -209,15 +204,8 @@ def main():
     arguments = parse_arguments()
     arguments.policy = [str(pathlib.Path(name).resolve()) for name in arguments.policy or []] or [
         "admission-policy.yaml", "admission-dedicated.yaml", "admission-pods.yaml", "admission-devices.yaml"]
-    programs = build_programs()
-    if programs is None:
-        raise SystemExit("Go 1.26 or later is missing and cannot be installed")
-    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=False)
-    try:
-        plane.start()
+    with measured_plane() as plane:
         ratios, lines = measure(plane, arguments)
-    finally:
-        plane.stop()
     worst = max(ratios)
     good = worst <= MOST_RATIO
     verdict = (f"{'PASS' if good else 'FAIL'}: with the policies a status patch, or storing a pod, costs the API server "

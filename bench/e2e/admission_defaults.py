@@ -14,8 +14,6 @@ more than 5 ms longer than without any way.
 
 import argparse
 import collections
-import datetime
-import os
 import pathlib
 import shlex
 import statistics
@@ -24,16 +22,16 @@ import time
 
 import admission
 import report
+from measured_plane import ROOT, measured_plane
 from harness import manifests
 from harness.api import ApiError
-from harness.controlplane import ControlPlane, build_programs
 from harness.extender import Extender
 from harness.mirror import MILLI, serve_parameters
 from harness.objects import pod
 from harness.processes import wait_until
 from harness.scenario import pods_of
 
-RESULTS = admission.ROOT / "bench/results/admission-defaults.md"
+RESULTS = ROOT / "bench/results/admission-defaults.md"
 POLICIES = "admission-gpu-pods.yaml"
 WEBHOOK = "admission-webhook.yaml"
 JUDGED = "asks for GPUs"
@@ -178,8 +176,7 @@ def table(costs):
 def page(lines, verdict):
     command = shlex.join(["bench/e2e/admission_defaults.py", *sys.argv[1:]])
     table_text = "\n".join(lines)
-    return (f"# What the defaults of GPU pods add to the creation of a pod\n\n    {command}\n\n"
-            f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {report.cpu_model()}.\n\n"
+    return (f"{report.heading('What the defaults of GPU pods add to the creation of a pod', command)}\n\n"
             f"{table_text}\n\n{verdict}\n")
 
 
@@ -200,17 +197,10 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    programs = build_programs()
-    if programs is None:
-        raise SystemExit("Go 1.26 or later is missing and cannot be installed")
-    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=False)
-    try:
-        plane.start()
+    with measured_plane() as plane:
         bench = Bench(plane, ways(arguments.files))
         bench.rounds(1, arguments.batch)
         lines, most = table(bench.rounds(arguments.rounds, arguments.batch))
-    finally:
-        plane.stop()
     good = most <= MOST_MS
     verdict = (f"{'PASS' if good else 'FAIL'}: a pod that asks for GPUs waits up to {most:.1f} ms longer; it may be "
                f"at most {MOST_MS:.1f} ms.")

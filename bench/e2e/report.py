@@ -103,11 +103,16 @@ def table(rows):
     return "\n".join(lines)
 
 
+def heading(title, command):
+    """The start of a page of bench/results, up to the machine."""
+    return (f"# {title}\n\n    {command}\n\n"
+            f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {cpu_model()}.")
+
+
 def page(command, shape, rows, verdict):
     """bench/results/e2e.md"""
     asked = ", ".join(f"{key} {value}" for key, value in shape.items())
-    return (f"# Pods per second of kube-scheduler\n\n    {command}\n\n"
-            f"{datetime.date.today().isoformat()}, {os.cpu_count()} cores of {cpu_model()}. "
+    return (f"{heading('Pods per second of kube-scheduler', command)} "
             f"{asked}.\nMedians over the runs; a ratio is to the mean of the runs without an extender just "
             f"before and after. Milliseconds are processor time for each pod. Where posting the pods took "
             f"over {MOST_POSTING:.0%} of the time, the load generator was the bottleneck, and the figure "

@@ -24,18 +24,15 @@ import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
-
-from harness import extender as extender_module  # noqa: E402
-from harness import truth  # noqa: E402
-from harness.bound_counter import BoundCounter  # noqa: E402
-from harness.controlplane import ControlPlane, build_programs  # noqa: E402
-from harness.objects import gpu_node, share  # noqa: E402
-from harness.processes import wait_until  # noqa: E402
-from harness.scenario import NODES, PODS, Session  # noqa: E402
-import report  # noqa: E402
-from report import BASELINE, VARIANTS  # noqa: E402
+import report
+from measured_plane import ROOT, measured_plane
+from report import BASELINE, VARIANTS
+from harness import extender as extender_module
+from harness import truth
+from harness.bound_counter import BoundCounter
+from harness.objects import gpu_node, share
+from harness.processes import wait_until
+from harness.scenario import NODES, PODS, Session
 
 RESULTS = ROOT / "bench/results/e2e.md"
 # So many that posting keeps ahead of the scheduler, at least without an extender.
@@ -179,17 +176,10 @@ def parse_arguments():
 
 
 def measure_all(arguments):
-    programs = build_programs()
-    if programs is None:
-        raise SystemExit("Go 1.26 or later is missing and cannot be installed")
-    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=False)
-    try:
-        plane.start()
+    with measured_plane() as plane:
         bench = Bench(plane, arguments)
         bench.post_nodes()
         return all_runs(bench, arguments)
-    finally:
-        plane.stop()
 
 
 def main():
