@@ -73,8 +73,9 @@ struct Addition {
   friend bool operator==(const Addition&, const Addition&) = default;
 };
 
-/// Whether the pod has an annotation that is part of a GPU request, and shows no static pod.
-/// Nothing is added to other pods, and nothing is refused.
+/// Whether the pod has an annotation that is part of a GPU request, and is not the mirror pod by
+/// which a kubelet shows one of its static pods. To other pods nothing is added, and none of them
+/// is refused.
 [[nodiscard]] bool asks_for_gpus(const AdmittedPod& pod);
 
 /// Returns the additions in the order in which they must be made. `request`: the parsed request of

@@ -17,7 +17,7 @@ namespace snug::admission {
 struct PodReview {
   AdmittedPod pod;
   bool creates = false;
-  // What the pod has before an update.
+  // For an update: what the stored pod has. For a creation both are empty.
   model::StringMap annotations_before;  // only those that Snug reads
   std::vector<PodToleration> tolerations_before;
 };
