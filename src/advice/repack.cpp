@@ -22,7 +22,7 @@
 namespace snug::advice {
 namespace {
 
-/// The steps of the search. Each value is the percentage of kMaxRepackWork at which the step ends,
+/// The steps of the search. Each value is the percentage of RepackInput::max_work at which the step ends,
 /// so that a costly step cannot use up the work limit of the later steps. A step that finds sets of
 /// pods to move is followed by a trial, which places these pods on other GPUs.
 struct WorkShares {
@@ -80,7 +80,7 @@ class RepackSearch {
   };
 
   [[nodiscard]] bool within_budget(std::int64_t share) {
-    const bool may = cluster_.work() <= base::kMaxRepackWork / 100 * share;
+    const bool may = cluster_.work() <= input_.max_work / 100 * share;
     budget_exhausted_ = budget_exhausted_ || !may;
     return may;
   }

@@ -8,12 +8,14 @@
 // before it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "snug/base/limits.hpp"
 #include "snug/model/reservation.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/plan/incoming_pod.hpp"
@@ -25,6 +27,7 @@ struct RepackInput {
   plan::IncomingPod incoming;  // the pod with the request; it has no holding
   /// Sorted uids of pods that must not be moved, in addition to those that repack() excludes.
   std::span<const std::string_view> protected_uids;
+  std::int64_t max_work = base::kMaxRepackWork;  // the work after which the search ends
 };
 
 struct PodMove {
@@ -45,7 +48,7 @@ struct RepackAdvice {
 
 /// Searches for the solution with the fewest moves. If several solutions have equally many moves,
 /// prefers the one that moves the fewest milli-GPU. The work of the search is limited
-/// (kMaxRepackWork). A result of one or two moves is minimal unless the search reached this limit.
+/// (RepackInput::max_work). A result of one or two moves is minimal unless the search reached this limit.
 ///   - A pod is moved only if its request is known, Snug has written its reservation, and
 ///     nothing ties it to its node. Kubelet-assigned, terminating and suspect pods, pods in
 ///     `protected_uids`, and pods with Holding::has_other_constraints are never moved.

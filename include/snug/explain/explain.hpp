@@ -1,0 +1,45 @@
+// Explains decisions to people: why a pod fits on no node, how near it is, who is in the way, what
+// would make it fit, and why a bound pod is where it is. Uses the same rules as filter and bind
+// (plan/placement_finder), so an explanation cannot contradict a decision. Pure: the same snapshot
+// and pod give the same explanation. Reserves nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/explain/explanation.hpp"
+#include "snug/model/snapshot.hpp"
+#include "snug/plan/incoming_pod.hpp"
+
+namespace snug::explain {
+
+/// The referenced objects must outlive the call.
+struct ExplainInput {
+  const model::Snapshot& snapshot;
+  plan::IncomingPod incoming;  // the pod has no holding
+  /// Sorted uids of pods whose binds are in flight. Advice never names them.
+  std::span<const std::string_view> protected_uids;
+};
+
+/// The containers that request GPUs, in the pod's order.
+[[nodiscard]] std::vector<RequestLine> request_lines(const model::GpuRequest& request);
+
+/// Explains why the pod fits or does not fit.
+///   - Each advice has been tried on the snapshot: after this change alone the pod fits on a node.
+///   - The search for advice is limited (kMaxExplainWork), so there may be advice that it does
+///     not find.
+[[nodiscard]] Explanation explain(const ExplainInput& input);
+
+/// The reason of every node, ordered by name, with amounts. As costly as explain() without advice.
+[[nodiscard]] std::vector<NodeReason> explain_nodes(const ExplainInput& input);
+
+/// Compares the placement on the node `chosen` with the best one on `runner_up`, a node of the
+/// snapshot; empty: with the best of all other nodes. The snapshot must show the cluster without
+/// the pod, but with room for it on `chosen`; nullopt if there is none.
+[[nodiscard]] std::optional<PlacementComparison> compare_placements(const ExplainInput& input,
+                                                                    std::string_view chosen,
+                                                                    std::string_view runner_up);
+
+}  // namespace snug::explain

@@ -1,0 +1,271 @@
+#include "snug/explain/explain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "explain/making_room.hpp"
+#include "explain/node_sentences.hpp"
+#include "explain/operator_changes.hpp"
+#include "explain/smaller_request.hpp"
+#include "explain/trial.hpp"
+#include "snug/base/limits.hpp"
+
+namespace snug::explain {
+namespace {
+
+std::string share_text(const model::ContainerRequest& container_request) {
+  const auto each = [&](const std::string& what) {
+    return container_request.count == 1
+               ? what + " one GPU"
+               : what + " each of " + std::to_string(container_request.count) + " GPUs of one node";
+  };
+  if (const auto* fraction = std::get_if<model::FractionRequest>(&container_request.device)) {
+    const int thousandths = fraction->thousandths;
+    return each(std::to_string(thousandths / 10) +
+                (thousandths % 10 == 0 ? "" : "." + std::to_string(thousandths % 10)) +
+                (container_request.compute_percent ? " % of the memory of"
+                                                   : " % of the memory and compute of"));
+  }
+  const auto* memory = std::get_if<model::MemoryRequest>(&container_request.device);
+  return each(std::to_string(memory == nullptr ? 0 : memory->memory.value) + " MiB of");
+}
+
+std::string device_text(const model::ContainerRequest& container_request) {
+  const std::int64_t count = container_request.count;
+  if (std::holds_alternative<model::WholeGpuRequest>(container_request.device))
+    return count == 1 ? "one whole GPU" : std::to_string(count) + " whole GPUs of one node";
+  if (const auto* slice = std::get_if<model::SliceRequest>(&container_request.device)) {
+    return count == 1 ? "one MIG slice " + slice->profile
+                      : "a MIG slice " + slice->profile + " on each of " + std::to_string(count) +
+                            " GPUs of one node";
+  }
+  if (const auto* kubelet = std::get_if<model::KubeletRequest>(&container_request.device))
+    return std::to_string(count) + " of " + kubelet->resource + ", which the kubelet assigns";
+  return share_text(container_request);
+}
+
+std::string asks_text(const model::ContainerRequest& container_request) {
+  std::string text = device_text(container_request);
+  if (container_request.compute_percent)
+    text += ", " + std::to_string(*container_request.compute_percent) + " % of its compute";
+  if (container_request.isolation != model::Isolation::kAny)
+    text.append(", isolation ").append(model::kIsolationNames[container_request.isolation]);
+  for (const std::string& model : container_request.models.included)
+    text.append(", model ").append(model);
+  for (const std::string& model : container_request.models.excluded)
+    text.append(", not model ").append(model);
+  return text;
+}
+
+/// The nodes in the order of their names.
+std::vector<Slot> slots_by_name(const model::Snapshot& snapshot) {
+  std::vector<Slot> slots;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    if (snapshot.nodes[slot] != nullptr) slots.push_back(static_cast<Slot>(slot));
+  }
+  std::ranges::sort(slots, {},
+                    [&](Slot slot) -> std::string_view { return snapshot.nodes[slot]->name(); });
+  return slots;
+}
+
+std::int32_t largest_free_milli(const model::NodeState& node) {
+  std::int32_t most = 0;
+  for (const model::GpuState& gpu : node.gpus) most = std::max(most, gpu.free_milli);
+  return most;
+}
+
+/// The verdicts on all nodes, and the nodes that the searches for advice try first.
+class Survey {
+ public:
+  explicit Survey(const ExplainInput& input)
+      : trial_(input.snapshot, input.incoming), slots_(slots_by_name(input.snapshot)) {
+    reasons_.reserve(slots_.size());
+    for (const Slot slot : slots_) reasons_.push_back(trial_.reason(slot));
+  }
+
+  [[nodiscard]] Trial& trial() { return trial_; }
+  [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  [[nodiscard]] model::ReasonCode reason(std::size_t i) const { return reasons_[i]; }
+
+  void count(Explanation& explanation) const {
+    std::array<std::size_t, 256> counts{};
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (reasons_[i] != model::ReasonCode::kNone) {
+        ++counts[static_cast<std::size_t>(reasons_[i])];
+      } else if (trial_.host_fits(slots_[i])) {
+        ++explanation.feasible;
+      } else {
+        ++explanation.lacking_host_resources;
+      }
+    }
+    explanation.nodes = slots_.size();
+    for (std::size_t code = 0; code < counts.size(); ++code) {
+      if (counts[code] != 0)
+        explanation.reasons.push_back({static_cast<model::ReasonCode>(code), counts[code]});
+    }
+    std::ranges::stable_sort(explanation.reasons, {}, [](const ReasonCount& count) {
+      return model::reason_row(count.code).distance;
+    });
+  }
+
+  /// The position of the node that needs the smallest change; nullopt: there is no node.
+  [[nodiscard]] std::optional<std::size_t> nearest() const {
+    using Key = std::tuple<std::uint16_t, std::int64_t, std::size_t>;
+    std::optional<Key> best;
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (reasons_[i] == model::ReasonCode::kNone) continue;
+      const std::uint16_t distance = model::reason_row(reasons_[i]).distance;
+      if (best && distance > std::get<0>(*best)) continue;
+      const Key key{distance, shortfall_of(node(i), trial_.incoming().request).thousandths, i};
+      if (!best || key < *best) best = key;
+    }
+    if (!best) return std::nullopt;
+    return std::get<2>(*best);
+  }
+
+  /// All nodes, those with the most room on one GPU first.
+  [[nodiscard]] std::vector<Slot> roomiest_first() const {
+    std::vector<std::pair<std::int32_t, Slot>> keys;
+    keys.reserve(slots_.size());
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      keys.emplace_back(-largest_free_milli(node(i)), slots_[i]);
+    std::ranges::stable_sort(keys, {}, &std::pair<std::int32_t, Slot>::first);
+    std::vector<Slot> slots;
+    slots.reserve(keys.size());
+    for (const auto& key : keys) slots.push_back(key.second);
+    return slots;
+  }
+
+  /// At most `most` nodes: of each reason the roomiest ones, reasons in turn.
+  [[nodiscard]] std::vector<Slot> sample(std::size_t most) const {
+    std::vector<std::tuple<std::uint16_t, std::int64_t, std::size_t>> keys;
+    std::array<std::uint16_t, 256> taken{};
+    std::vector<std::size_t> order(slots_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t i) { return -std::int64_t{node(i).free_milli_sum}; });
+    for (const std::size_t i : order) {
+      if (reasons_[i] == model::ReasonCode::kNone && trial_.host_fits(slots_[i])) continue;
+      keys.emplace_back(taken.at(static_cast<std::size_t>(reasons_[i]))++,
+                        model::reason_row(reasons_[i]).distance, i);
+    }
+    std::ranges::sort(keys);
+    std::vector<Slot> slots;
+    for (const auto& key : keys) {
+      if (slots.size() == most) break;
+      slots.push_back(slots_[std::get<2>(key)]);
+    }
+    return slots;
+  }
+
+  [[nodiscard]] const model::NodeState& node(std::size_t i) const {
+    return *trial_.snapshot().nodes[slots_[i]];
+  }
+
+ private:
+  Trial trial_;
+  std::vector<Slot> slots_;
+  std::vector<model::ReasonCode> reasons_;
+};
+
+/// Advice to move pods, as repack() gives it within a part of its usual work.
+std::optional<Advice> move_pods(const ExplainInput& input) {
+  advice::RepackAdvice repacked =
+      advice::repack({.snapshot = input.snapshot,
+                      .incoming = with_request(input.incoming, input.incoming.request),
+                      .protected_uids = input.protected_uids,
+                      .max_work = base::kMaxExplainRepackWork});
+  if (!repacked.reservation || repacked.moves.empty()) return std::nullopt;
+  std::string text;
+  for (const advice::PodMove& move : repacked.moves) {
+    text.append(text.empty() ? "" : ", then ")
+        .append(move.from->name_space)
+        .append("/")
+        .append(move.from->pod)
+        .append(" from node ")
+        .append(move.from->reservation.node)
+        .append(" to node ")
+        .append(move.to.node);
+  }
+  return Advice{.kind = AdviceKind::kMove,
+                .sentence = "the pod will fit on node " + repacked.reservation->node +
+                            " after moving " + text +
+                            " (delete the pod; its controller makes a "
+                            "new one)",
+                .command = {},
+                .change = Moves{std::move(repacked.moves)}};
+}
+
+void add(std::vector<Advice>& all, std::optional<Advice> more) {
+  if (more) all.push_back(*std::move(more));
+}
+void add(std::vector<Advice>& all, std::vector<Advice> more) {
+  std::ranges::move(more, std::back_inserter(all));
+}
+
+std::vector<Advice> find_advice(const ExplainInput& input, Survey& survey) {
+  const std::vector<Slot> roomiest = survey.roomiest_first();
+  const std::vector<Slot> some = survey.sample(base::kMaxExplainNodes);
+  Trial& trial = survey.trial();
+  std::vector<Advice> advice;
+  add(advice, wait_for_room(trial, some));
+  add(advice, smaller_requests(input.snapshot, input.incoming, roomiest));
+  add(advice, other_preferences(input.snapshot, input.incoming, roomiest));
+  add(advice, end_pods(trial, some, input.protected_uids, trial.work() + base::kMaxExplainEndWork));
+  add(advice, move_pods(input));
+  add(advice, node_changes(trial, some));
+  add(advice, rule_changes(input.snapshot, input.incoming, roomiest));
+  return advice;
+}
+
+}  // namespace
+
+std::vector<RequestLine> request_lines(const model::GpuRequest& request) {
+  std::vector<RequestLine> lines;
+  for (const model::ContainerRequest& container_request : request.containers) {
+    lines.push_back({.container = container_request.container,
+                     .count = container_request.count,
+                     .text = container_request.text,
+                     .asks = asks_text(container_request)});
+  }
+  return lines;
+}
+
+Explanation explain(const ExplainInput& input) {
+  Survey survey(input);
+  Explanation explanation;
+  survey.count(explanation);
+  if (explanation.feasible > 0) return explanation;
+  if (const auto nearest = survey.nearest()) {
+    const model::NodeState& node = survey.node(*nearest);
+    const model::ReasonCode reason = survey.reason(*nearest);
+    explanation.nearest = {node.name(), reason, node_sentence(survey.trial(), node, reason)};
+    explanation.blockers = blockers_on(node, input.incoming.request);
+  }
+  explanation.advice = find_advice(input, survey);
+  return explanation;
+}
+
+std::vector<NodeReason> explain_nodes(const ExplainInput& input) {
+  Survey survey(input);
+  std::vector<NodeReason> reasons;
+  for (std::size_t i = 0; i < survey.slots().size(); ++i) {
+    const model::NodeState& node = survey.node(i);
+    const model::ReasonCode reason = survey.reason(i);
+    const bool host =
+        reason != model::ReasonCode::kNone || survey.trial().host_fits(survey.slots()[i]);
+    reasons.push_back({node.name(), reason,
+                       host ? node_sentence(survey.trial(), node, reason)
+                            : "the GPUs of node " + node.name() +
+                                  " have room, but the node lacks CPU, memory or pod slots"});
+  }
+  return reasons;
+}
+
+}  // namespace snug::explain

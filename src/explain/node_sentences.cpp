@@ -1,0 +1,257 @@
+#include "explain/node_sentences.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "snug/fit/charge.hpp"
+#include "snug/fit/mig_free.hpp"
+#include "snug/mig/profile_choice.hpp"
+
+namespace snug::explain {
+namespace {
+
+constexpr std::int64_t kFullGpu = 1000;  // thousandths
+
+/// Milli-GPU as percent of one GPU: `25 %`, `9.3 %`.
+std::string percent(std::int64_t milli) {
+  std::string text = std::to_string(milli / 10);
+  if (milli % 10 != 0) text += "." + std::to_string(milli % 10);
+  return text + " %";
+}
+
+std::string amounts(std::int64_t memory_mib, std::int64_t compute_milli) {
+  return std::to_string(memory_mib) + " MiB and " + percent(compute_milli);
+}
+
+std::string gpu_name(const model::NodeState& node, std::size_t gpu) {
+  const model::GpuInfo& info = *node.gpus[gpu].info;
+  return "GPU " + std::to_string(info.index) + (info.model.empty() ? "" : " (" + info.model + ")");
+}
+
+/// What the container needs of a GPU of this size. A slice is charged as the whole card here.
+fit::Charge need_of(const model::ContainerRequest& container_request, const model::GpuState& gpu) {
+  if (std::holds_alternative<model::SliceRequest>(container_request.device))
+    return {gpu.memory, base::kWholeGpu};
+  return fit::charge(container_request, gpu.memory);
+}
+
+GpuShortfall gpu_shortfall(const model::NodeState& node, std::size_t position,
+                           const model::ContainerRequest& container_request) {
+  const model::GpuState& gpu = node.gpus[position];
+  // The size of a vanished GPU may be unknown.
+  if (gpu.memory.value <= 0) return {.gpu = position, .thousandths = 2 * kFullGpu};
+  const fit::Charge need = need_of(container_request, gpu);
+  const bool open = gpu.closure == model::GpuClosure::kOpen;
+  const std::int64_t free_memory = open ? gpu.free_memory().value : 0;
+  const std::int64_t free_compute = open ? gpu.free_compute().value : 0;
+  GpuShortfall shortfall{
+      .gpu = position,
+      .memory_mib = std::max<std::int64_t>(0, need.memory.value - free_memory),
+      .compute_milli = std::max<std::int64_t>(0, need.compute.value - free_compute)};
+  const std::int64_t capacity = std::max<std::int64_t>(1, gpu.memory.value);
+  shortfall.thousandths = std::max(1000 * shortfall.memory_mib / capacity, shortfall.compute_milli);
+  return shortfall;
+}
+
+/// `8 x NVIDIA-A100-SXM4-40GB with 40960 MiB`, and the same for each other model of the node.
+std::string gpus_text(const model::NodeState& node) {
+  std::map<std::pair<std::string, std::int64_t>, int> kinds;
+  for (const model::GpuState& gpu : node.gpus) ++kinds[{gpu.info->model, gpu.memory.value}];
+  std::string text;
+  for (const auto& [kind, count] : kinds) {
+    text.append(text.empty() ? "" : ", ")
+        .append(std::to_string(count))
+        .append(" x ")
+        .append(kind.first.empty() ? "GPU" : kind.first)
+        .append(" with ")
+        .append(std::to_string(kind.second))
+        .append(" MiB");
+  }
+  return text.empty() ? "no GPU" : text;
+}
+
+std::string modes_text(const model::NodeState& node) {
+  std::string text;
+  for (const model::GpuState& gpu : node.gpus) {
+    std::string modes;
+    for (const model::GpuMode mode : gpu.info->allowed_modes)
+      modes.append(modes.empty() ? "" : ", ").append(model::to_string(mode));
+    if (gpu.info->mig_enabled) modes = "slices only";
+    if (modes.empty()) modes = "none";
+    if (gpu.mode != model::GpuMode::kNone && !gpu.info->mig_enabled)
+      modes.append("; now ").append(model::to_string(gpu.mode));
+    text.append(text.empty() ? "" : "; ")
+        .append("GPU ")
+        .append(std::to_string(gpu.info->index))
+        .append(": ")
+        .append(modes);
+    if (text.size() > 200) return text + "…";
+  }
+  return text;
+}
+
+std::string slices_text(const model::NodeState& node, std::size_t position) {
+  const model::GpuState& gpu = node.gpus[position];
+  const fit::MigFree free = fit::mig_free(*node.inventory, gpu);
+  return gpu_name(node, position) + " of node " + node.name() + " has " +
+         std::to_string(std::popcount(free.idle())) + " of " +
+         std::to_string(free.table->memory_slices) +
+         " memory slices free, but none of the request's profile at a possible start";
+}
+
+std::string units_text(const model::NodeState& node, const model::GpuRequest& request) {
+  std::string text;
+  for (const model::ContainerRequest& container_request : request.containers) {
+    const std::string& resource =
+        std::get<model::KubeletRequest>(container_request.device).resource;
+    const auto count_in = [&](const auto& units) {
+      const auto found = units.find(resource);
+      return found == units.end() ? std::int64_t{0} : found->second;
+    };
+    text.append(text.empty() ? "" : "; ")
+        .append(std::to_string(count_in(node.kubelet_used)))
+        .append(" of ")
+        .append(std::to_string(count_in(node.inventory->kubelet_allocatable)))
+        .append(" ")
+        .append(resource)
+        .append(" of node ")
+        .append(node.name())
+        .append(" are in use, and ")
+        .append(std::to_string(container_request.count))
+        .append(" are requested");
+  }
+  return text;
+}
+
+std::string room_text(const model::NodeState& node, const model::GpuRequest& request) {
+  if (request.is_kubelet_assigned()) return units_text(node, request);
+  if (node.gpus.empty()) return "node " + node.name() + " has no GPU";
+  const GpuShortfall shortfall = shortfall_of(node, request);
+  const model::GpuState& gpu = node.gpus[shortfall.gpu];
+  if (fit::serves_slices(*gpu.info)) return slices_text(node, shortfall.gpu);
+  const std::string name = gpu_name(node, shortfall.gpu) + " of node " + node.name();
+  if (gpu.closure != model::GpuClosure::kOpen)
+    return name + " is closed: " + std::string(model::to_string(gpu.closure));
+  if (shortfall.thousandths == 0) {
+    return "the containers' requests do not fit together on node " + node.name() + "; its " +
+           gpu_name(node, shortfall.gpu) + " has " +
+           amounts(gpu.free_memory().value, gpu.free_compute().value) + " free";
+  }
+  const model::ContainerRequest& first = request.containers.front();
+  const fit::Charge need = need_of(first, gpu);
+  std::string text = name + " lacks " + amounts(shortfall.memory_mib, shortfall.compute_milli) +
+                     ": " + amounts(gpu.free_memory().value, gpu.free_compute().value) +
+                     " are free, " + amounts(need.memory.value, need.compute.value) + " are needed";
+  if (first.count > 1) text += " on each of " + std::to_string(first.count) + " GPUs";
+  return text;
+}
+
+std::string closed_gpus_text(const model::NodeState& node) {
+  std::string text;
+  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    const model::GpuState& gpu = node.gpus[i];
+    if (gpu.closure == model::GpuClosure::kOpen) continue;
+    text.append(text.empty() ? "" : "; ")
+        .append(gpu_name(node, i))
+        .append(" of node ")
+        .append(node.name())
+        .append(" is closed: ")
+        .append(model::to_string(gpu.closure));
+    if (text.size() > 200) return text + "…";
+  }
+  return text;
+}
+
+std::string cap_text(const Trial& trial) {
+  const plan::IncomingPod& incoming = trial.incoming();
+  const auto& cap = incoming.sharing.rule_for(incoming.name_space).cap;
+  return "namespace " + std::string(incoming.name_space) + " holds " +
+         std::to_string(trial.snapshot().namespace_usage.of(incoming.name_space).value) +
+         " milli-GPU of its cap of " + std::to_string(cap ? cap->value : 0);
+}
+
+}  // namespace
+
+GpuShortfall shortfall_of(const model::NodeState& node, const model::GpuRequest& request) {
+  if (request.containers.empty() || request.is_kubelet_assigned() || node.gpus.empty()) return {};
+  const model::ContainerRequest& first = request.containers.front();
+  std::vector<GpuShortfall> shortfalls;
+  for (std::size_t i = 0; i < node.gpus.size(); ++i)
+    shortfalls.push_back(gpu_shortfall(node, i, first));
+  std::ranges::stable_sort(shortfalls, {}, &GpuShortfall::thousandths);
+  const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(1, first.count));
+  return shortfalls[std::min(needed, shortfalls.size()) - 1];
+}
+
+std::string node_sentence(const Trial& trial, const model::NodeState& node,
+                          model::ReasonCode reason) {
+  using enum model::ReasonCode;
+  const model::GpuRequest& request = trial.incoming().request;
+  const std::string general = model::message(reason);
+  const auto with = [&](const std::string& details) {
+    return details.empty() ? general : general + " (" + details + ")";
+  };
+  switch (reason) {
+    case kNone:
+      return "the pod fits on node " + node.name();
+    case kCapReached:
+      return with(cap_text(trial));
+    case kBadInventory:
+    case kReconfiguring:
+      return with(node.inventory->closed_message);
+    case kUnhealthy: {
+      const std::string closed = closed_gpus_text(node);
+      return with(closed.empty() ? node.inventory->closed_message : closed);
+    }
+    case kWrongPool:
+      return with("snug.dev/pool is " + std::string(model::to_string(node.inventory->pool)));
+    case kWrongMode:
+      return with(modes_text(node));
+    case kModelExcluded:
+    case kNoProfile:
+    case kTooLarge:
+      return with("node " + node.name() + " has " + gpus_text(node));
+    case kNoRoom:
+      return with(room_text(node, request));
+    default:
+      return with("node " + node.name());
+  }
+}
+
+std::vector<Blocker> blockers_on(const model::NodeState& node, const model::GpuRequest& request) {
+  const GpuShortfall shortfall = shortfall_of(node, request);
+  std::vector<Blocker> blockers;
+  for (const model::HoldingPtr& holding : node.holdings) {
+    Blocker blocker{.node = node.name(),
+                    .gpu = {},
+                    .name_space = holding->name_space,
+                    .pod = holding->pod,
+                    .uid = holding->uid};
+    bool blocks = holding->unplaced;
+    for (const model::ReservedContainer& container : holding->reservation.containers) {
+      if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
+        blocker.units += units->count;
+        blocks = true;
+      }
+      for (const model::ReservedDevice& device : container.devices()) {
+        if (!request.is_kubelet_assigned() && node.find_gpu(device) != shortfall.gpu) continue;
+        blocker.gpu = device.index;
+        blocker.memory_mib += device.memory.value;
+        blocker.compute_milli += device.compute.value;
+        blocks = true;
+      }
+    }
+    if (blocks) blockers.push_back(std::move(blocker));
+  }
+  std::ranges::stable_sort(blockers, [](const Blocker& a, const Blocker& b) {
+    return std::pair(a.memory_mib, a.compute_milli) > std::pair(b.memory_mib, b.compute_milli);
+  });
+  if (blockers.size() > kMaxBlockers) blockers.resize(kMaxBlockers);
+  return blockers;
+}
+
+}  // namespace snug::explain

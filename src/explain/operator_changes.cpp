@@ -1,0 +1,210 @@
+#include "explain/operator_changes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "snug/fit/node_usage.hpp"
+#include "snug/fit/tenant.hpp"
+
+namespace snug::explain {
+namespace {
+
+/// A change of an inventory. Returns whether it changes anything; `words` get what is done.
+struct NodeChangeRow {
+  AdviceKind kind;
+  bool (*apply)(model::NodeInventory& inventory, const model::GpuRequest& request);
+  std::string (*sentence)(const model::NodeInventory& changed);
+  std::string (*command)(const model::NodeInventory& changed);
+};
+
+bool allow_all_modes(model::NodeInventory& inventory, const model::GpuRequest&) {
+  constexpr std::array kModes{model::GpuMode::kWhole, model::GpuMode::kTimeSlicing,
+                              model::GpuMode::kMps};
+  bool changed = false;
+  for (model::GpuInfo& gpu : inventory.gpus) {
+    for (const model::GpuMode mode : kModes) {
+      if (gpu.mig_enabled || std::ranges::find(gpu.allowed_modes, mode) != gpu.allowed_modes.end())
+        continue;
+      gpu.allowed_modes.push_back(mode);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+bool open_pool(model::NodeInventory& inventory, const model::GpuRequest&) {
+  const bool closed = inventory.pool != model::Pool::kAuto;
+  inventory.pool = model::Pool::kAuto;
+  return closed;
+}
+
+bool enforce_shares(model::NodeInventory& inventory, const model::GpuRequest&) {
+  const bool was_off = !inventory.enforces_shares;
+  inventory.enforces_shares = true;
+  return was_off;
+}
+
+bool repair_gpus(model::NodeInventory& inventory, const model::GpuRequest&) {
+  bool changed = false;
+  for (model::GpuInfo& gpu : inventory.gpus) {
+    changed = changed || !gpu.healthy || gpu.failed_memory_slices != 0;
+    gpu.healthy = true;
+    gpu.failed_memory_slices = 0;
+  }
+  for (auto& [resource, units] : inventory.kubelet_capacity) {
+    std::int64_t& allocatable = inventory.kubelet_allocatable[resource];
+    changed = changed || allocatable < units;
+    allocatable = std::max(allocatable, units);
+  }
+  if (inventory.closed_to_annotated == model::ReasonCode::kUnhealthy) {
+    inventory.closed_to_annotated = model::ReasonCode::kNone;
+    changed = true;
+  }
+  return changed;
+}
+
+std::string no_command(const model::NodeInventory&) { return {}; }
+
+constexpr auto kNodeChanges = std::to_array<NodeChangeRow>({
+    {AdviceKind::kLabel, open_pool,
+     [](const model::NodeInventory& changed) {
+       return "with the label snug.dev/pool=auto, node " + changed.name +
+              " would take the pod; the label says now which pods the node takes";
+     },
+     [](const model::NodeInventory& changed) {
+       return "kubectl label node " + changed.name + " --overwrite snug.dev/pool=auto";
+     }},
+    {AdviceKind::kLabel, enforce_shares,
+     [](const model::NodeInventory& changed) {
+       return "node " + changed.name +
+              " would take the pod if it had the label snug.dev/enforced=true, which says that "
+              "software on it limits each pod to its share";
+     },
+     no_command},
+    {AdviceKind::kMode, allow_all_modes,
+     [](const model::NodeInventory& changed) {
+       return "node " + changed.name +
+              " would take the pod if the `modes` of its GPUs in its inventory allowed whole, "
+              "time-slicing and mps";
+     },
+     no_command},
+    {AdviceKind::kRepair, repair_gpus,
+     [](const model::NodeInventory& changed) {
+       return "node " + changed.name +
+              " would take the pod if its unhealthy GPUs and slices were healthy";
+     },
+     no_command},
+});
+
+/// The rule of the namespace in a copy of the rules, as a row of its own in front.
+model::SharingRules with_rule(const model::SharingRules& rules, std::string_view name_space,
+                              const model::SharingRule& rule) {
+  std::vector<model::SharingRow> rows{{.namespaces = {std::string(name_space)}, .rule = rule}};
+  rows.insert(rows.end(), rules.rows().begin(), rules.rows().end());
+  return model::SharingRules(std::move(rows));
+}
+
+std::optional<Slot> first_taker(Trial& trial, std::span<const Slot> slots) {
+  const auto taker = std::ranges::find_if(slots, [&](Slot slot) { return trial.takes(slot); });
+  if (taker == slots.end()) return std::nullopt;
+  return *taker;
+}
+
+/// The smallest cap, in milli-GPU, with which the incoming pod fits on the node.
+std::int64_t smallest_cap(const model::Snapshot& snapshot, const plan::IncomingPod& incoming,
+                          Slot slot, std::int64_t most) {
+  std::int64_t too_small = snapshot.namespace_usage.of(incoming.name_space).value;
+  while (too_small + 1 < most) {
+    const std::int64_t middle = too_small + (most - too_small) / 2;
+    model::SharingRule rule = incoming.sharing.rule_for(incoming.name_space);
+    rule.cap = base::MilliGpu{middle};
+    const model::SharingRules rules = with_rule(incoming.sharing, incoming.name_space, rule);
+    Trial trial(snapshot, with_rules(incoming, rules));
+    (trial.takes(slot) ? most : too_small) = middle;
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<Advice> node_changes(Trial& trial, std::span<const Slot> slots) {
+  std::vector<Advice> advice;
+  for (const NodeChangeRow& row : kNodeChanges) {
+    for (const Slot slot : slots) {
+      const model::NodeState& node = *trial.snapshot().nodes[slot];
+      model::NodeInventory changed = *node.inventory;
+      if (!row.apply(changed, trial.incoming().request)) continue;
+      auto inventory = std::make_shared<const model::NodeInventory>(std::move(changed));
+      trial.count_state();
+      const model::NodeStatePtr state =
+          fit::build_node_state(inventory, node.holdings,
+                                {.requested = node.unlisted_host_used,
+                                 .mirrored = node.unlisted_mirrored_used,
+                                 .pod_count = node.unlisted_pod_count,
+                                 .listed = {}});
+      if (!trial.takes_in(slot, *state, trial.intents(slot), trial.snapshot().namespace_usage))
+        continue;
+      advice.push_back({.kind = row.kind,
+                        .sentence = row.sentence(*inventory),
+                        .command = row.command(*inventory),
+                        .change = NodeChange{*inventory}});
+      break;
+    }
+  }
+  return advice;
+}
+
+std::vector<Advice> rule_changes(const model::Snapshot& snapshot, const plan::IncomingPod& incoming,
+                                 std::span<const Slot> slots) {
+  std::vector<Advice> advice;
+  const model::SharingRule present = incoming.sharing.rule_for(incoming.name_space);
+  const std::string name_space(incoming.name_space);
+  const auto try_rule = [&](const model::SharingRules& rules) {
+    Trial trial(snapshot, with_rules(incoming, rules));
+    return first_taker(trial, slots);
+  };
+  if (present.cap) {
+    model::SharingRule uncapped = present;
+    uncapped.cap.reset();
+    const auto taker = try_rule(with_rule(incoming.sharing, incoming.name_space, uncapped));
+    if (taker) {
+      const std::int64_t held = snapshot.namespace_usage.of(incoming.name_space).value;
+      const std::int64_t most =
+          held + 1000 * static_cast<std::int64_t>(snapshot.nodes[*taker]->gpus.size()) + 1000;
+      model::SharingRule raised = present;
+      raised.cap = base::MilliGpu{smallest_cap(snapshot, incoming, *taker, most)};
+      const model::SharingRules rules = with_rule(incoming.sharing, incoming.name_space, raised);
+      if (try_rule(rules)) {
+        advice.push_back({.kind = AdviceKind::kCap,
+                          .sentence = "namespace " + name_space + " holds " + std::to_string(held) +
+                                      " milli-GPU of its cap of " +
+                                      std::to_string(present.cap->value) +
+                                      "; with capMilli: " + std::to_string(raised.cap->value) +
+                                      " in the policy the pod would fit on node " +
+                                      snapshot.nodes[*taker]->name(),
+                          .command = {},
+                          .change = RulesChange{rules}});
+      }
+    }
+  }
+  if (incoming.sharing.isolates_any_namespace()) {
+    std::vector<model::SharingRow> rows = incoming.sharing.rows();
+    for (model::SharingRow& row : rows) row.rule.own_namespace_only = false;
+    const model::SharingRules rules(std::move(rows));
+    if (const auto taker = try_rule(rules)) {
+      advice.push_back({.kind = AdviceKind::kSharing,
+                        .sentence = "with neighbours: any in the policy the pod would fit beside "
+                                    "pods of other namespaces, on node " +
+                                    snapshot.nodes[*taker]->name(),
+                        .command = {},
+                        .change = RulesChange{rules}});
+    }
+  }
+  return advice;
+}
+
+}  // namespace snug::explain

@@ -1,0 +1,87 @@
+#include "explain/trial.hpp"
+
+#include "snug/plan/node_resources_fit.hpp"
+#include "snug/plan/placement_finder.hpp"
+
+namespace snug::explain {
+namespace {
+
+plan::IncomingPod changed_copy(const plan::IncomingPod& incoming, const model::GpuRequest& request,
+                               const model::SharingRules& sharing) {
+  return {.name_space = incoming.name_space,
+          .rank = incoming.rank,
+          .request = request,
+          .host = incoming.host,
+          .mirrored = incoming.mirrored,
+          .profiles = incoming.profiles,
+          .sharing = sharing};
+}
+
+template <typename Map>
+const typename Map::mapped_type* find_slot(const Map& by_slot, Slot slot) {
+  if (by_slot.empty()) return nullptr;
+  const auto found = by_slot.find(slot);
+  return found == by_slot.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+plan::IncomingPod with_request(const plan::IncomingPod& incoming,
+                               const model::GpuRequest& request) {
+  return changed_copy(incoming, request, incoming.sharing);
+}
+
+plan::IncomingPod with_rules(const plan::IncomingPod& incoming,
+                             const model::SharingRules& sharing) {
+  return changed_copy(incoming, incoming.request, sharing);
+}
+
+Trial::Trial(const model::Snapshot& snapshot, const plan::IncomingPod& incoming)
+    : snapshot_(snapshot),
+      incoming_(with_request(incoming, incoming.request)),
+      memo_(incoming.request),
+      tenant_(fit::tenant_of(incoming.name_space, incoming.sharing, snapshot.namespace_usage)) {}
+
+const model::Intents* Trial::intents(Slot slot) const { return find_slot(snapshot_.intents, slot); }
+
+const model::Nominations* Trial::nominations(Slot slot) const {
+  return find_slot(snapshot_.nominations, slot);
+}
+
+model::ReasonCode Trial::reason_in(Slot slot, const model::NodeState& state,
+                                   const model::Intents* intents, const fit::Tenant& tenant,
+                                   const model::NamespaceUsage& namespace_usage) {
+  plan::PlacementFinder finder(state, {incoming_, tenant, memo_},
+                               plan::NodeContext{.namespace_usage = namespace_usage,
+                                                 .nominations = nominations(slot),
+                                                 .intents = intents,
+                                                 .demand = *snapshot_.demand},
+                               options_);
+  return finder.find().reason;
+}
+
+model::ReasonCode Trial::reason(Slot slot) {
+  return reason_in(slot, *snapshot_.nodes[slot], intents(slot), tenant_, snapshot_.namespace_usage);
+}
+
+bool Trial::host_fits(Slot slot) const {
+  return plan::node_resources_fit(*snapshot_.nodes[slot], incoming_.host);
+}
+
+bool Trial::takes(Slot slot) {
+  if (!host_fits(slot)) return false;
+  if (intents(slot) == nullptr && nominations(slot) == nullptr)
+    return fit::can_fit(*snapshot_.nodes[slot], tenant_, memo_);
+  return reason(slot) == model::ReasonCode::kNone;
+}
+
+bool Trial::takes_in(Slot slot, const model::NodeState& state, const model::Intents* intents,
+                     const model::NamespaceUsage& namespace_usage) {
+  if (!plan::node_resources_fit(state, incoming_.host)) return false;
+  const fit::Tenant tenant =
+      fit::tenant_of(incoming_.name_space, incoming_.sharing, namespace_usage);
+  if (intents == nullptr && nominations(slot) == nullptr) return fit::can_fit(state, tenant, memo_);
+  return reason_in(slot, state, intents, tenant, namespace_usage) == model::ReasonCode::kNone;
+}
+
+}  // namespace snug::explain

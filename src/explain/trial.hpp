@@ -1,0 +1,67 @@
+// Tries a request on the nodes of a snapshot, as they are or changed, by the rules of filter and
+// bind and with CPU and memory. Counts its work. Not thread-safe; for one request.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "snug/explain/explain.hpp"
+#include "snug/fit/fit.hpp"
+#include "snug/fit/tenant.hpp"
+#include "snug/model/placement.hpp"
+#include "snug/model/snapshot.hpp"
+#include "snug/plan/incoming_pod.hpp"
+
+namespace snug::explain {
+
+using Slot = std::uint32_t;  // a node's position in Snapshot::nodes
+
+/// A copy of `incoming` that asks for `request`.
+[[nodiscard]] plan::IncomingPod with_request(const plan::IncomingPod& incoming,
+                                             const model::GpuRequest& request);
+/// A copy of `incoming` under other sharing rules.
+[[nodiscard]] plan::IncomingPod with_rules(const plan::IncomingPod& incoming,
+                                           const model::SharingRules& sharing);
+
+class Trial {
+ public:
+  /// The arguments must outlive the trial.
+  Trial(const model::Snapshot& snapshot, const plan::IncomingPod& incoming);
+
+  [[nodiscard]] const plan::IncomingPod& incoming() const { return incoming_; }
+  [[nodiscard]] const model::Snapshot& snapshot() const { return snapshot_; }
+  [[nodiscard]] fit::FitMemo& memo() { return memo_; }
+
+  /// Why the node's GPUs do not take the request; kNone: they do.
+  [[nodiscard]] model::ReasonCode reason(Slot slot);
+  /// Whether the node has enough CPU, memory and pod slots.
+  [[nodiscard]] bool host_fits(Slot slot) const;
+  /// Whether the node as it is takes the request. Faster than reason().
+  [[nodiscard]] bool takes(Slot slot);
+  /// Whether the node takes the request in another state, with other intents (null: none) and
+  /// another usage of namespaces.
+  [[nodiscard]] bool takes_in(Slot slot, const model::NodeState& state,
+                              const model::Intents* intents,
+                              const model::NamespaceUsage& namespace_usage);
+
+  [[nodiscard]] const model::Intents* intents(Slot slot) const;
+  [[nodiscard]] const model::Nominations* nominations(Slot slot) const;
+  /// Calls of fit() and computed node states so far.
+  [[nodiscard]] std::int64_t work() const { return memo_.work() + states_; }
+  void count_state() { ++states_; }
+
+ private:
+  [[nodiscard]] model::ReasonCode reason_in(Slot slot, const model::NodeState& state,
+                                            const model::Intents* intents,
+                                            const fit::Tenant& tenant,
+                                            const model::NamespaceUsage& namespace_usage);
+
+  const model::Snapshot& snapshot_;
+  plan::IncomingPod incoming_;
+  fit::FitMemo memo_;
+  fit::Tenant tenant_;
+  model::PlacementList options_;
+  std::int64_t states_ = 0;
+};
+
+}  // namespace snug::explain
