@@ -77,6 +77,22 @@ http::AdminReply show_defrag(service::AdminService& admin, const http::AdminRequ
   return to_admin_reply(admin.defrag(repack_query));
 }
 
+http::AdminReply show_explanation(service::ExplainService& explanations,
+                                  const http::AdminRequest& request) {
+  const auto text = [&](std::string_view key) -> std::optional<std::string> {
+    const auto parameter = query_parameter(request, key);
+    return parameter ? std::optional<std::string>(*parameter) : std::nullopt;
+  };
+  const auto per_node = query_parameter(request, "nodes");
+  if (per_node && *per_node != "true" && *per_node != "false") {
+    return {.status = 400, .body = R"({"Error":"the query's nodes must be true or false"})"};
+  }
+  return to_admin_reply(explanations.explain({.name_space = text("namespace"),
+                                              .pod = text("pod"),
+                                              .manifest = text("manifest"),
+                                              .per_node = per_node == "true"}));
+}
+
 std::vector<std::string> names_of_keys(std::span<const codec::RepackQueryKey> keys) {
   std::vector<std::string> key_names;
   for (const codec::RepackQueryKey& key : keys) key_names.emplace_back(key.name);
@@ -118,6 +134,15 @@ std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMet
        "(?gpu-memory=4G…) fits",
        [&core](const http::AdminRequest& request) { return show_defrag(core.admin, request); },
        names_of_keys(codec::repack_keys())},
+      {"GET",
+       "/v1/explain",
+       "why a pod (?namespace=N&pod=P, or ?manifest=JSON for one that does not exist) is pending "
+       "or "
+       "where it is, and what would make it fit",
+       [&core](const http::AdminRequest& request) {
+         return show_explanation(core.explanations, request);
+       },
+       {"namespace", "pod", "manifest", "nodes"}},
       {"DELETE", "/v1/pods/{namespace}/{name}", "deletes a pod (only in embedded mode)",
        [memory](const http::AdminRequest& request) { return delete_pod(memory, request); }},
   };

@@ -4,6 +4,7 @@
 
 #include "snug/leader/election.hpp"
 #include "snug/service/admin_service.hpp"
+#include "snug/service/explain_service.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
 #include "snug/service/write_fence.hpp"
@@ -31,19 +32,23 @@ class ServiceCore {
         reconciler(
             {ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log, ports.clock},
             options.limits, options.mirrored_cards),
-        service({ledger, pending, readiness, fence, ports.policy, ports.api, ports.metrics,
-                 ports.log, ports.clock, ports.pod_creator},
+        service({ledger, pending, readiness, fence, ports.policy, placements, ports.api,
+                 ports.metrics, ports.log, ports.clock, ports.pod_creator},
                 options),
-        admin({ledger, pending, readiness, ports.policy}) {}
+        admin({ledger, pending, readiness, ports.policy}),
+        explanations({ledger, pending, readiness, ports.policy, placements, ports.api},
+                     options.scheduler_names, options.limits) {}
 
   ledger::Ledger ledger;
   service::PendingPods pending;
   ledger::DemandTracker demand;
   service::Readiness readiness;
   service::WriteFence fence;
+  service::PlacementLog placements;
   service::Reconciler reconciler;
   service::ExtenderService service;
   service::AdminService admin;
+  service::ExplainService explanations;
 };
 
 }  // namespace snug::app

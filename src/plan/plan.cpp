@@ -199,19 +199,27 @@ class Planner {
   template <typename Before>
   void keep_if_best(std::size_t candidate, const Verdict& verdict, const Before& precedes_by_name) {
     if (verdict.reason != model::ReasonCode::kNone) return;
-    if (plan_.winner) {
-      if (verdict.score_class < best_class_) return;
-      if (verdict.score_class == best_class_ && !precedes_by_name(candidate, *plan_.winner)) return;
+    const auto beats = [&](std::size_t other, std::int64_t other_class) {
+      return verdict.score_class != other_class ? verdict.score_class > other_class
+                                                : precedes_by_name(candidate, other);
+    };
+    if (!plan_.winner || beats(*plan_.winner, best_class_)) {
+      plan_.runner_up = plan_.winner;
+      second_class_ = best_class_;
+      plan_.winner = candidate;
+      best_class_ = verdict.score_class;
+    } else if (!plan_.runner_up || beats(*plan_.runner_up, second_class_)) {
+      plan_.runner_up = candidate;
+      second_class_ = verdict.score_class;
     }
-    plan_.winner = candidate;
-    best_class_ = verdict.score_class;
   }
 
   const PlanInput& input_;
   const IncomingPod& incoming_;
   fit::Tenant tenant_;
   Plan plan_;
-  std::int64_t best_class_ = 0;  // score class of plan_.winner
+  std::int64_t best_class_ = 0;    // score class of plan_.winner
+  std::int64_t second_class_ = 0;  // score class of plan_.runner_up
   fit::FitMemo fit_memo_;
   std::vector<std::uint32_t> slots_;   // the slots of the candidates
   std::vector<std::size_t> to_judge_;  // candidates without a cached verdict

@@ -6,6 +6,7 @@
 #include "service/bound_pods.hpp"
 #include "service/readers.hpp"
 #include "snug/codec/reservation_codec.hpp"
+#include "snug/explain/explain.hpp"
 #include "snug/service/extender_service.hpp"
 
 namespace snug::service {
@@ -128,7 +129,9 @@ Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
                              .has_other_constraints = pod.has_other_constraints});
   if (reserved_holding) {
     try {
-      return write_binding(call, pod, **reserved_holding);
+      Reply reply = write_binding(call, pod, **reserved_holding);
+      note_placement(call, claim);
+      return reply;
     } catch (...) {
       parts_.ledger.mark_unsettled(call.uid);  // the binding may have been sent
       throw;
@@ -144,6 +147,18 @@ Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
                                model::reason_row(failure.reason).resolvable);
   return bind_error(call, is_place_taken ? BindOutcome::kPlaceTaken : BindOutcome::kRefused,
                     reserve_failure_text(failure, call));
+}
+
+void ExtenderService::note_placement(const Bind& call, const PodClaim& claim) {
+  const std::optional<DecisionNote> decision = parts_.placements.take_decision(call.uid);
+  if (!decision) return;
+  // kube-scheduler may choose another node than filter's winner.
+  const bool is_winner = decision->winner == call.node;
+  const std::string& other = is_winner ? decision->runner_up : decision->winner;
+  auto comparison = explain::compare_placements(
+      {.snapshot = *decision->snapshot, .incoming = claim.view(), .protected_uids = {}}, call.node,
+      other.empty() ? std::nullopt : std::optional<std::string_view>(other));
+  if (comparison) parts_.placements.note_placement(call.uid, *std::move(comparison));
 }
 
 Reply ExtenderService::bind_without_gpu(const Bind& call, const model::PodFacts& pod) {

@@ -65,15 +65,19 @@ Reply ExtenderService::run_filter(std::string& body) {
   if (!claim) {
     return refuse_everywhere(*call, uid, claim.error(), {.freed = snapshot->freed_generation});
   }
-  return filter_claim(*call, *claim, *snapshot);
+  return filter_claim(*call, *claim, snapshot);
 }
 
 Reply ExtenderService::filter_claim(const codec::ScheduleCall& call, const PodClaim& claim,
-                                    const model::Snapshot& snapshot) {
+                                    const model::SnapshotPtr& snapshot) {
   const model::PodFacts& pod = claim.pod().facts;
-  const plan::Plan plan = decide(call.node_names, claim, snapshot);
-  if (!plan.winner) return refuse_each(call, claim, plan, snapshot);
+  const plan::Plan plan = decide(call.node_names, claim, *snapshot);
+  if (!plan.winner) return refuse_each(call, claim, plan, *snapshot);
   parts_.pending.note_accepted(pod.uid);
+  parts_.placements.note_decision(
+      pod.uid, {.snapshot = snapshot,
+                .winner = std::string(call.node_names[*plan.winner]),
+                .runner_up = plan.runner_up ? std::string(call.node_names[*plan.runner_up]) : ""});
   codec::FilterResult filter_result;
   const AnswerMode mode = mode_for(pod);
   if (mode == AnswerMode::kWinner) {
@@ -84,7 +88,7 @@ Reply ExtenderService::filter_claim(const codec::ScheduleCall& call, const PodCl
     }
   }
   if (filter_result.feasible.size() == 1) {
-    note_winner(call.node_names, claim, plan, snapshot);
+    note_winner(call.node_names, claim, plan, *snapshot);
   } else {
     parts_.ledger.end_intent(pod.uid);
   }

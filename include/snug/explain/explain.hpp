@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +36,18 @@ struct ExplainInput {
 /// The reason of every node, ordered by name, with amounts. As costly as explain() without advice.
 [[nodiscard]] std::vector<NodeReason> explain_nodes(const ExplainInput& input);
 
-/// Compares the placement on the node `chosen` with the best one on `runner_up`, a node of the
-/// snapshot; empty: with the best of all other nodes. The snapshot must show the cluster without
-/// the pod, but with room for it on `chosen`; nullopt if there is none.
-[[nodiscard]] std::optional<PlacementComparison> compare_placements(const ExplainInput& input,
-                                                                    std::string_view chosen,
-                                                                    std::string_view runner_up);
+/// Compares the best placement on the node `chosen` with the best one on `runner_up`; nullopt: with
+/// nothing. The snapshot must show the cluster without the pod. Returns nullopt if the pod does not
+/// fit on `chosen`.
+[[nodiscard]] std::optional<PlacementComparison> compare_placements(
+    const ExplainInput& input, std::string_view chosen, std::optional<std::string_view> runner_up);
+
+/// Compares the best placement on `chosen` with the best one on any other node.
+[[nodiscard]] std::optional<PlacementComparison> compare_with_best(const ExplainInput& input,
+                                                                   std::string_view chosen);
+
+/// Compares the node that filter would choose now with the best of the others; nullopt: the pod
+/// fits on no node.
+[[nodiscard]] std::optional<PlacementComparison> compare_best(const ExplainInput& input);
 
 }  // namespace snug::explain

@@ -25,6 +25,8 @@ namespace snug::base {
 inline constexpr std::size_t kMaxExplainNodes = 32;
 inline constexpr std::int64_t kMaxExplainEndWork = 4'000;
 inline constexpr std::int64_t kMaxExplainRepackWork = 12'000;
+inline constexpr std::size_t kMaxDecisionNotes = 256;
+inline constexpr std::size_t kMaxPlacementRecords = 10'000;
 }  // namespace snug::base
 
 namespace snug::explain {

@@ -34,6 +34,8 @@ struct PlanInput {
 struct Plan {
   std::vector<Verdict> verdicts;      // one for each candidate
   std::optional<std::size_t> winner;  // position of the best candidate; nullopt: none is feasible
+  /// The position of the best candidate besides the winner; nullopt: no other one is feasible.
+  std::optional<std::size_t> runner_up;
   model::Placement placement;         // the best placement on the winner
 };
 

@@ -19,6 +19,7 @@
 #include "snug/ledger/ledger.hpp"
 #include "snug/plan/plan.hpp"
 #include "snug/service/pending_pods.hpp"
+#include "snug/service/placement_log.hpp"
 #include "snug/service/pod_info.hpp"
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
@@ -37,6 +38,7 @@ struct ServiceParts {
   Readiness& readiness;
   WriteFence& fence;
   const PolicyStore& policy;
+  PlacementLog& placements;
   ApiPort& api;
   Metrics& metrics;
   Log& log;
@@ -73,8 +75,10 @@ class ExtenderService {
                                   const model::Snapshot& snapshot) const;
   void note_winner(Names candidates, const PodClaim& claim, const plan::Plan& plan,
                    const model::Snapshot& snapshot);
+  /// Keeps why the pod is on this node, for explanations.
+  void note_placement(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply filter_claim(const codec::ScheduleCall& call, const PodClaim& claim,
-                                   const model::Snapshot& snapshot);
+                                   const model::SnapshotPtr& snapshot);
   [[nodiscard]] Reply refuse_everywhere(const codec::ScheduleCall& call, std::string_view uid,
                                         const model::Refusal& refusal,
                                         const RetryCondition& retry_condition);

@@ -127,6 +127,7 @@ struct ProcessParts {
   service::PendingPods pending{limits};
   service::Readiness readiness{clock, limits};
   service::WriteFence fence{clock, std::chrono::milliseconds(2500)};
+  service::PlacementLog placements;
   ScriptedApi api;
   CountingMetrics metrics;
   NoLog log;
@@ -147,8 +148,8 @@ class ServiceTest : public ::testing::Test, protected ProcessParts {
     ASSERT_TRUE(policy) << policy.error().message;
     policy_store.emplace(std::make_shared<const score::Policy>(*std::move(policy)));
     service = std::make_unique<service::ExtenderService>(
-        service::ServiceParts{ledger, pending, readiness, fence, *policy_store, api, metrics, log,
-                              clock, first_sight},
+        service::ServiceParts{ledger, pending, readiness, fence, *policy_store, placements, api,
+                              metrics, log, clock, first_sight},
         options);
   }
   void list(std::vector<model::NodeFacts> nodes, std::vector<model::PodFacts> pods = {}) {

@@ -1,0 +1,69 @@
+// The use case behind GET /v1/explain: why a pod is pending, or why it is where it is. Reads a
+// snapshot and the tables of pods, and changes nothing. For a bound pod whose decision Snug no
+// longer remembers, it reads the pod from the API server.
+//
+// Thread-safe. One explanation is computed at a time, since each may keep a core busy for some ten
+// milliseconds; others wait.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
+#include "snug/codec/explain_codec.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/service/pending_pods.hpp"
+#include "snug/service/placement_log.hpp"
+#include "snug/service/policy_store.hpp"
+#include "snug/service/ports.hpp"
+#include "snug/service/readiness.hpp"
+
+namespace snug::service {
+
+/// Exactly one of `pod` and `manifest` must be given.
+struct ExplainQuery {
+  std::optional<std::string> name_space;  // the pod's namespace; nullopt: `default`
+  std::optional<std::string> pod;
+  std::optional<std::string> manifest;  // a pod that need not exist, in JSON
+  bool per_node = false;                // whether the reply has the reason of every node
+};
+
+/// The objects that ExplainService uses. They must outlive it.
+struct ExplainParts {
+  ledger::Ledger& ledger;
+  const PendingPods& pending;
+  const Readiness& readiness;
+  const PolicyStore& policy;
+  const PlacementLog& placements;
+  ApiPort& api;
+};
+
+class ExplainService {
+ public:
+  ExplainService(ExplainParts parts, std::vector<std::string> scheduler_names,
+                 const base::Limits& limits)
+      : parts_(parts), scheduler_names_(std::move(scheduler_names)), limits_(limits) {}
+
+  /// Answers GET /v1/explain. 400: the query or the manifest is malformed. 404: no pod of this name
+  /// is pending or holds GPUs. 503: Snug is not ready.
+  [[nodiscard]] Reply explain(const ExplainQuery& query);
+
+ private:
+  [[nodiscard]] Reply explain_pod(const ExplainQuery& query);
+  [[nodiscard]] Reply explain_manifest(const ExplainQuery& query);
+  void explain_unbound(const PodInfoPtr& pod, bool per_node, codec::ExplainReply& reply);
+  void explain_claim(const PodClaim& claim, const model::Snapshot& snapshot, bool per_node,
+                     codec::ExplainReply& reply);
+  void explain_held(const ledger::LedgerEntry& entry, codec::ExplainReply& reply);
+  [[nodiscard]] std::vector<std::string> notes_for(const model::PodFacts& pod,
+                                                   const explain::Explanation& explanation) const;
+
+  ExplainParts parts_;
+  const std::vector<std::string> scheduler_names_;
+  const base::Limits limits_;
+  base::Mutex mutex_;  // held during a computation
+};
+
+}  // namespace snug::service

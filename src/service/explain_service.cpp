@@ -1,0 +1,245 @@
+#include "snug/service/explain_service.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "snug/codec/extender_codec.hpp"
+#include "snug/codec/kube_objects.hpp"
+#include "snug/explain/explain.hpp"
+#include "snug/fit/node_usage.hpp"
+#include "snug/fit/tenant.hpp"
+
+namespace snug::service {
+namespace {
+
+constexpr std::string_view kHypothetical = "hypothetical";
+
+Reply refuse_explain(int status, std::string_view sentence) {
+  return {status, codec::write_error(codec::ReplyShape::kBind, sentence)};
+}
+
+codec::ExplainReply::Score to_reply(const explain::PlacementScore& score) {
+  codec::ExplainReply::Score reply{.node = score.node, .total = score.total, .terms = {}};
+  for (const explain::TermScore& term : score.terms)
+    reply.terms.push_back({term.term, term.weight, term.value, term.score()});
+  return reply;
+}
+
+codec::ExplainReply::Placement to_reply(const explain::PlacementComparison& comparison,
+                                        std::string_view decided) {
+  codec::ExplainReply::Placement placement{.chosen = to_reply(comparison.chosen),
+                                           .profile = comparison.chosen.profile,
+                                           .decided = std::string(decided),
+                                           .runner_up = {}};
+  if (comparison.runner_up) placement.runner_up = to_reply(*comparison.runner_up);
+  return placement;
+}
+
+codec::ExplainReply::Node to_reply(const explain::NodeReason& reason) {
+  return {reason.node, std::string(model::reason_row(reason.code).code), reason.sentence};
+}
+
+void set_request(const model::GpuRequest& request, codec::ExplainReply& reply) {
+  for (const explain::RequestLine& line : explain::request_lines(request))
+    reply.request.push_back({line.container, line.count, line.text, line.asks});
+}
+
+void set_refusal(const model::Refusal& refusal, codec::ExplainReply& reply) {
+  const model::ReasonRow& row = model::reason_row(refusal.code);
+  reply.refusal = {std::string(row.code),
+                   refusal.sentence.empty() ? std::string(row.sentence) : refusal.sentence};
+}
+
+void set_explanation(const explain::Explanation& explanation, codec::ExplainReply& reply) {
+  reply.nodes = static_cast<std::int64_t>(explanation.nodes);
+  reply.feasible = static_cast<std::int64_t>(explanation.feasible);
+  for (const explain::ReasonCount& count : explanation.reasons) {
+    const model::ReasonRow& row = model::reason_row(count.code);
+    reply.reasons.push_back(
+        {std::string(row.code), std::string(row.sentence), static_cast<std::int64_t>(count.nodes)});
+  }
+  if (explanation.nearest) reply.nearest = to_reply(*explanation.nearest);
+  for (const explain::Blocker& blocker : explanation.blockers) {
+    reply.blockers.push_back({blocker.node, blocker.gpu, blocker.name_space, blocker.pod,
+                              blocker.uid, blocker.memory_mib, blocker.compute_milli,
+                              blocker.units});
+  }
+  for (const explain::Advice& advice : explanation.advice) {
+    reply.advice.push_back(
+        {std::string(explain::kAdviceKindNames[advice.kind]), advice.sentence, advice.command});
+  }
+}
+
+std::vector<std::string> sorted_uids_in_flight(const ledger::Ledger& ledger) {
+  std::vector<std::string> uids;
+  for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) {
+    if (entry.state != ledger::HoldingState::kBound) uids.push_back(entry.holding->uid);
+  }
+  std::ranges::sort(uids);
+  return uids;
+}
+
+/// The snapshot as if the pod were not bound.
+model::Snapshot without_pod(const model::Snapshot& snapshot, const model::Holding& pod) {
+  model::Snapshot changed = snapshot;
+  std::vector<model::NodeStatePtr> states;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot)
+    states.push_back(snapshot.nodes[slot]);
+  if (const auto slot = snapshot.names->find(pod.reservation.node)) {
+    model::NodeStatePtr& state = states[slot->value];
+    std::vector<model::HoldingPtr> holdings = state->holdings;
+    std::erase_if(holdings,
+                  [&](const model::HoldingPtr& holding) { return holding->uid == pod.uid; });
+    changed.namespace_usage.add(pod.name_space, -fit::held_compute(pod, state->inventory.get()));
+    state = fit::with_holdings(*state, std::move(holdings));
+  }
+  changed.nodes = model::NodeTable(states);
+  return changed;
+}
+
+}  // namespace
+
+Reply ExplainService::explain(const ExplainQuery& query) {
+  if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby())
+    return refuse_explain(503, "Snug is not ready: " + parts_.readiness.why_not());
+  if (query.pod.has_value() == query.manifest.has_value()) {
+    return refuse_explain(
+        400, "the query must have either pod (with namespace) or manifest, a pod in JSON");
+  }
+  return query.pod ? explain_pod(query) : explain_manifest(query);
+}
+
+Reply ExplainService::explain_pod(const ExplainQuery& query) {
+  const std::string name_space = query.name_space.value_or("default");
+  codec::ExplainReply reply{.name_space = name_space, .pod = *query.pod, .state = "pending"};
+  for (const ledger::LedgerEntry& entry : parts_.ledger.gpu_entries()) {
+    if (entry.holding->name_space != name_space || entry.holding->pod != *query.pod) continue;
+    explain_held(entry, reply);
+    return {200, codec::write_explanation(reply)};
+  }
+  for (const PendingRow& row : parts_.pending.rows()) {
+    if (row.pod->facts.name_space != name_space || row.pod->facts.name != *query.pod) continue;
+    reply.uid = row.pod->facts.uid;
+    explain_unbound(row.pod, query.per_node, reply);
+    return {200, codec::write_explanation(reply)};
+  }
+  return refuse_explain(404, "pod " + name_space + "/" + *query.pod +
+                                 " is neither pending nor holds a GPU: it does not exist, has "
+                                 "ended, or is bound and asks for no GPU");
+}
+
+Reply ExplainService::explain_manifest(const ExplainQuery& query) {
+  codec::KubeObjectReader reader(limits_);
+  base::Result<model::PodFacts> pod = reader.read_pod(*query.manifest);
+  if (!pod) return refuse_explain(400, "manifest: " + pod.error().message);
+  if (pod->name_space.empty()) pod->name_space = query.name_space.value_or("default");
+  if (pod->uid.empty()) pod->uid = kHypothetical;
+  codec::ExplainReply reply{
+      .name_space = pod->name_space, .pod = pod->name, .state = std::string(kHypothetical)};
+  explain_unbound(std::make_shared<const PodInfo>(*std::move(pod)), query.per_node, reply);
+  return {200, codec::write_explanation(reply)};
+}
+
+void ExplainService::explain_unbound(const PodInfoPtr& pod, bool per_node,
+                                     codec::ExplainReply& reply) {
+  const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
+  reply.generation = static_cast<std::int64_t>(snapshot->generation.value);
+  if (!pod->request) return set_refusal(pod->request.error(), reply);
+  set_request(*pod->request, reply);
+  if (pod->request->empty()) {
+    reply.notes = notes_for(pod->facts, {});
+    return;
+  }
+  const bool is_served =
+      scheduler_names_.empty() ||
+      std::ranges::find(scheduler_names_, pod->facts.scheduler_name) != scheduler_names_.end();
+  if (!is_served) return set_refusal({model::ReasonCode::kNotServed, {}}, reply);
+  const auto claim = PodClaim::make(pod, parts_.policy.current());
+  if (!claim) return set_refusal(claim.error(), reply);
+  explain_claim(*claim, *snapshot, per_node, reply);
+}
+
+void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot& snapshot,
+                                   bool per_node, codec::ExplainReply& reply) {
+  // The snapshot was taken before this list, which therefore has every bind that the snapshot shows
+  // and that is still in flight.
+  const std::vector<std::string> in_flight = sorted_uids_in_flight(parts_.ledger);
+  const std::vector<std::string_view> protected_uids(in_flight.begin(), in_flight.end());
+  const explain::ExplainInput input{
+      .snapshot = snapshot, .incoming = claim.view(), .protected_uids = protected_uids};
+  const base::MutexLock lock(mutex_);
+  const explain::Explanation explanation = explain::explain(input);
+  set_explanation(explanation, reply);
+  reply.notes = notes_for(claim.pod().facts, explanation);
+  if (explanation.feasible > 0) {
+    if (const auto best = explain::compare_best(input)) reply.placement = to_reply(*best, "now");
+  }
+  if (!per_node) return;
+  std::vector<codec::ExplainReply::Node>& rows = reply.per_node.emplace();
+  for (const explain::NodeReason& reason : explain::explain_nodes(input))
+    rows.push_back(to_reply(reason));
+}
+
+void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::ExplainReply& reply) {
+  const model::Holding& pod = *entry.holding;
+  const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
+  reply.generation = static_cast<std::int64_t>(snapshot->generation.value);
+  reply.uid = pod.uid;
+  reply.node = pod.reservation.node;
+  reply.state = pod.terminating                               ? "terminating"
+                : entry.state == ledger::HoldingState::kBound ? "bound"
+                                                              : "reserved";
+  reply.nodes = reply.feasible = 0;
+  model::GpuRequest request;
+  for (std::size_t c = 0; c < pod.container_requests.size(); ++c) {
+    if (!pod.container_requests[c]) continue;
+    request.containers.push_back(*pod.container_requests[c]);
+    request.containers.back().container = pod.reservation.containers[c].name;
+  }
+  set_request(request, reply);
+  if (pod.unplaced) {
+    reply.notes.emplace_back(
+        "the pod was bound by another scheduler without a reservation, so it was given no device; "
+        "delete it, and let a scheduler that calls Snug bind it");
+    return;
+  }
+  if (const auto remembered = parts_.placements.placement_of(pod.uid)) {
+    reply.placement = to_reply(*remembered, "at bind");
+    return;
+  }
+  auto api_pod = parts_.api.get_pod(pod.name_space, pod.pod);
+  if (!api_pod || !*api_pod || (**api_pod).uid != pod.uid) {
+    reply.notes.emplace_back("Snug does not remember why it chose this node");
+    return;
+  }
+  const auto claim = PodClaim::make(std::make_shared<const PodInfo>(**std::move(api_pod)),
+                                    parts_.policy.current());
+  if (!claim || !claim->pod().asks_for_gpus()) return;
+  const model::Snapshot before = without_pod(*snapshot, pod);
+  const base::MutexLock lock(mutex_);
+  const auto comparison = explain::compare_with_best(
+      {.snapshot = before, .incoming = claim->view(), .protected_uids = {}}, pod.reservation.node);
+  if (comparison) reply.placement = to_reply(*comparison, "now");
+}
+
+std::vector<std::string> ExplainService::notes_for(const model::PodFacts& pod,
+                                                   const explain::Explanation& explanation) const {
+  std::vector<std::string> notes;
+  if (explanation.nodes == 0 && explanation.advice.empty() && pod.annotations.empty())
+    notes.emplace_back("the pod asks for no GPU, so Snug does not restrict where it goes");
+  if (explanation.lacking_host_resources > 0) {
+    notes.push_back("the GPUs of " + std::to_string(explanation.lacking_host_resources) +
+                    " more nodes have room, but these nodes lack CPU, memory or pod slots");
+  }
+  if (pod.gated) notes.emplace_back("the pod has scheduling gates, so no scheduler tries it");
+  if (explanation.feasible > 0 && pod.has_other_constraints) {
+    notes.emplace_back(
+        "the pod has constraints that only kube-scheduler checks, such as affinity, volumes or "
+        "ports");
+  }
+  return notes;
+}
+
+}  // namespace snug::service
