@@ -14,8 +14,9 @@ using snug::ctl::report_error;
 
 int run(int argc, const char* const* argv) {
   CLI::App app("Checks policy files, queries a running Snug, and simulates Snug's decisions.",
-               "snugctl");
-  app.set_version_flag("--version", "snugctl " SNUG_VERSION, "Print the version and exit");
+               snug::ctl::program_name());
+  app.set_version_flag("--version", snug::ctl::program_name() + " " SNUG_VERSION,
+                       "Print the version and exit");
   app.require_subcommand(1);
   snug::ctl::Action chosen_action;
   snug::ctl::add_admission(app, chosen_action);
@@ -40,6 +41,7 @@ int run(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   try {
+    snug::ctl::set_program(argc > 0 ? argv[0] : "");
     return run(argc, argv);
   } catch (const std::exception& problem) {
     return report_error(snug::ctl::kExitFailure, problem.what());

@@ -5,6 +5,20 @@
 #include <cstring>
 
 namespace snug::ctl {
+namespace {
+
+constexpr std::string_view kPluginName = "kubectl-snug";
+bool started_as_plugin = false;
+
+}  // namespace
+
+void set_program(std::string_view path) {
+  started_as_plugin = path.substr(path.rfind('/') + 1) == kPluginName;
+}
+
+bool is_plugin() { return started_as_plugin; }
+
+std::string program_name() { return started_as_plugin ? "kubectl snug" : "snugctl"; }
 
 base::Result<void> print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -14,8 +28,13 @@ base::Result<void> print(const std::string& text) {
 }
 
 int report_error(int code, const std::string& what) {
-  std::fprintf(stderr, "snugctl: %s\n", what.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_name().c_str(), what.c_str());
   return code;
+}
+
+int report_error(const base::Error& error) {
+  return report_error(error.code == base::ErrorCode::kInvalid ? kExitUsage : kExitFailure,
+                      error.message);
 }
 
 }  // namespace snug::ctl

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "snug/base/result.hpp"
 
@@ -24,10 +25,20 @@ void add_mig(CLI::App& app, Action& chosen_action);     // shows profiles and la
 void add_policy_check(CLI::App& app, Action& chosen_action);  // checks if a policy file is valid
 void add_simulate(CLI::App& app, Action& chosen_action);      // simulates how policies pack a trace
 
+/// Tells the functions below how the program was started: as the plug-in of kubectl, if its name is
+/// kubectl-snug. Called once, by main().
+void set_program(std::string_view path);
+[[nodiscard]] bool is_plugin();
+/// What people type to start the program: `snugctl` or `kubectl snug`.
+[[nodiscard]] std::string program_name();
+
 /// Writes the text to stdout. Returns an error if not all of it could be written.
 [[nodiscard]] base::Result<void> print(const std::string& text);
 
 /// Writes the error message `what` to stderr, and returns `code`.
 int report_error(int code, const std::string& what);
+/// Writes the message of the error to stderr, and returns kExitUsage for kInvalid, otherwise
+/// kExitFailure.
+int report_error(const base::Error& error);
 
 }  // namespace snug::ctl

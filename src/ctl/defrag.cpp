@@ -4,24 +4,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ctl/commands.hpp"
-#include "snug/adapters/http/admin_client.hpp"
+#include "ctl/connection.hpp"
 #include "snug/codec/repack_codec.hpp"
 
 namespace snug::ctl {
 namespace {
 
-constexpr int kHttpOk = 200;
-constexpr int kHttpBadRequest = 400;
-constexpr int kHttpNotFound = 404;
 constexpr const char* kDefragPath = "/v1/defrag";
 
 struct DefragFlags {
   std::map<std::string, std::optional<std::string>> query;  // parameters by key; nullopt: not given
-  std::string server = "http://127.0.0.1:8889";
+  ConnectionFlags connection;
   bool json = false;
 };
 
@@ -68,28 +66,6 @@ std::string advice_text(const codec::ParsedAdvice& advice) {
          "which is scheduled\nlike any new pod.\n";
 }
 
-/// Returns whether `server` is an admin port of snug-extender, that is, whether the list of
-/// endpoints that it returns for `GET /` has kDefragPath.
-bool is_admin_port(const std::string& server) {
-  const base::Result<http::AdminResponse> endpoints = http::get_from_admin(server, "/", {});
-  return endpoints && endpoints->status == kHttpOk &&
-         endpoints->body.find(kDefragPath) != std::string::npos;
-}
-
-int report_refusal(const DefragFlags& flags, const http::AdminResponse& response) {
-  if (response.status == kHttpNotFound && !is_admin_port(flags.server)) {
-    return report_error(kExitFailure,
-                        flags.server +
-                            " is not the admin address of snug-extender (adminListen, whose "
-                            "port is 8889 by default)");
-  }
-  const std::string sentence = codec::read_error_sentence(response.body);
-  return report_error(response.status == kHttpBadRequest ? kExitUsage : kExitFailure,
-                      sentence.empty()
-                          ? flags.server + " answers with status " + std::to_string(response.status)
-                          : sentence);
-}
-
 int run(const DefragFlags& flags) {
   std::multimap<std::string, std::string> query;
   for (const auto& [key, value] : flags.query) {
@@ -103,16 +79,18 @@ int run(const DefragFlags& flags) {
                         "defrag takes --pod (with --namespace), or a request (--gpu-fraction, "
                         "--gpu-memory…), and not both; see --help");
   }
-  const base::Result<http::AdminResponse> reply =
-      http::get_from_admin(flags.server, kDefragPath, query);
-  if (!reply) {
-    const bool flag = reply.error().code == base::ErrorCode::kInvalid;
-    return report_error(flag ? kExitUsage : kExitFailure, reply.error().message);
+  if (!query.contains("namespace")) {
+    const base::Result<std::string> name_space = default_namespace(flags.connection);
+    if (!name_space) return report_error(name_space.error());
+    query.emplace("namespace", *name_space);
   }
-  if (reply->status != kHttpOk) return report_refusal(flags, *reply);
-  const base::Result<codec::ParsedAdvice> advice = codec::read_repack_advice(reply->body);
-  if (!advice) return report_error(kExitFailure, flags.server + ": " + advice.error().message);
-  const auto printed = print(flags.json ? reply->body + "\n" : advice_text(*advice));
+  base::Result<AdminConnection> snug = AdminConnection::open(flags.connection);
+  if (!snug) return report_error(snug.error());
+  const base::Result<std::string> reply = snug->get(kDefragPath, query);
+  if (!reply) return report_error(reply.error());
+  const base::Result<codec::ParsedAdvice> advice = codec::read_repack_advice(*reply);
+  if (!advice) return report_error(kExitFailure, snug->name() + ": " + advice.error().message);
+  const auto printed = print(flags.json ? *reply + "\n" : advice_text(*advice));
   return printed ? kExitOk : report_error(kExitFailure, printed.error().message);
 }
 
@@ -124,13 +102,12 @@ void add_defrag(CLI::App& app, Action& chosen_action) {
       "Advises which few pods to move so that a pod or a request fits; moves no pods itself");
   const auto flags = std::make_shared<DefragFlags>();
   for (const codec::RepackQueryKey& key : codec::repack_keys()) {
-    command->add_option(std::string("--") + key.name, flags->query[key.name], key.help)
+    const std::string short_name = std::string_view(key.name) == "namespace" ? "-n," : "";
+    command->add_option(short_name + "--" + key.name, flags->query[key.name], key.help)
         ->type_name(key.placeholder);
   }
-  command->add_option("--server", flags->server, "URL of the admin port of snug-extender")
-      ->type_name("URL")
-      ->capture_default_str();
   command->add_flag("--json", flags->json, "print the JSON reply unchanged");
+  add_connection_flags(*command, flags->connection);
   command->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }
 

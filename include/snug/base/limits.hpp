@@ -206,6 +206,16 @@ inline constexpr std::int64_t kAdminConnectTimeoutMs = 5'000;
 inline constexpr std::int64_t kAdminIdleTimeoutMs = 30'000;
 inline constexpr std::size_t kMaxAdminReplyBytes = 67'108'864;
 
+// kubectl, which snugctl starts to reach Snug in a cluster: time for one of its requests and for its
+// port-forward to start, time to end after SIGTERM, and bytes that snugctl reads of its output,
+// enough for the names of 200,000 nodes.
+inline constexpr std::int64_t kKubectlTimeoutMs = 20'000;
+inline constexpr std::int64_t kKubectlEndMs = 2'000;
+inline constexpr std::size_t kMaxKubectlOutputBytes = 16'777'216;
+/// The shortest and the longest interval of `snugctl top --watch`.
+inline constexpr std::int64_t kMinWatchMs = 100;
+inline constexpr std::int64_t kMaxWatchMs = 3'600'000;
+
 // Size of one simulation. The number of its nodes is limited by the default of maxNodes, and the
 // GPUs of one node or pod by max_gpus_per_node.
 inline constexpr std::int64_t kMaxTraceBytes = 268'435'456;  // bytes of each file

@@ -2,10 +2,12 @@
 
 #include <curl/curl.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <memory>
 #include <string_view>
 
+#include "adapters/http/no_reply.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug::http {
@@ -27,13 +29,26 @@ void append_escaped(std::string& url, const std::string& text) {
   if (escaped != nullptr) url += escaped.get();
 }
 
-std::string curl_problem(CURLcode curl_code) {
+/// Why curl got no reply. `system_error` is the errno of its last failed connect; 0 if there is
+/// none.
+NoReply no_reply(CURLcode curl_code, long system_error, bool connected) {
   switch (curl_code) {
-    case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
-      return "cannot be connected to";
+      return NoReply::kUnknownHost;
+    case CURLE_COULDNT_CONNECT:
+      if (system_error == ENETUNREACH || system_error == EHOSTUNREACH) return NoReply::kUnreachable;
+      return system_error == ETIMEDOUT ? NoReply::kTimedOut : NoReply::kRefused;
+    case CURLE_OPERATION_TIMEDOUT:
+      return connected ? NoReply::kSilent : NoReply::kTimedOut;
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+      return NoReply::kClosed;
+    case CURLE_UNSUPPORTED_PROTOCOL:  // no status line
+    case CURLE_WEIRD_SERVER_REPLY:
+      return NoReply::kNotHttp;
     default:
-      return std::string{"does not answer ("} + curl_easy_strerror(curl_code) + ")";
+      return NoReply::kOther;
   }
 }
 
@@ -64,40 +79,73 @@ void set_curl_options(CURL* curl, const std::string& url, AdminReplyBody& reply_
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply_body);
 }
 
-}  // namespace
+base::Error not_a_server(const std::string& server) {
+  const bool is_tls = server.starts_with("https://");
+  return {base::ErrorCode::kInvalid, "the server must be http://HOST:PORT, not \"" + server + "\"" +
+                                         (is_tls ? "; the admin port has no TLS" : "")};
+}
 
-base::Result<AdminResponse> get_from_admin(const std::string& server, const std::string& path,
-                                           const std::multimap<std::string, std::string>& query) {
+std::string query_text(const std::multimap<std::string, std::string>& query) {
+  std::string text;
+  for (char separator = '?'; const auto& [query_key, query_value] : query) {
+    text += separator;
+    append_escaped(text, query_key);
+    text += '=';
+    append_escaped(text, query_value);
+    separator = '&';
+  }
+  return text;
+}
+
+/// Sends a POST request if `body` is not null, otherwise a GET request.
+base::Result<AdminResponse> send_to_admin(const std::string& server, const std::string& target,
+                                          const std::string* body) {
   const std::string server_url = normalized_url(server);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  &curl_easy_cleanup);
-  if (server_url.empty() || curl == nullptr) {
-    return base::fail(base::ErrorCode::kInvalid,
-                      "the server must be http://HOST:PORT, not \"" + server + "\"");
-  }
-  std::string url = server_url + path;
-  for (char separator = '?'; const auto& [query_key, query_value] : query) {
-    url += separator;
-    append_escaped(url, query_key);
-    url += '=';
-    append_escaped(url, query_value);
-    separator = '&';
-  }
+  if (server_url.empty() || curl == nullptr) return std::unexpected(not_a_server(server));
   AdminReplyBody reply_body;
-  set_curl_options(curl.get(), url, reply_body);
+  set_curl_options(curl.get(), server_url + target, reply_body);
+  std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers(nullptr,
+                                                                      &curl_slist_free_all);
+  if (body != nullptr) {
+    // Without "Expect: 100-continue", for which the server would have to answer twice.
+    headers.reset(
+        curl_slist_append(curl_slist_append(nullptr, "Content-Type: application/json"), "Expect:"));
+    curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
+    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(body->size()));
+    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, body->data());
+  }
   const CURLcode curl_code = curl_easy_perform(curl.get());
   if (reply_body.too_large) {
     return base::fail(base::ErrorCode::kTooLarge, server_url + " sent a reply that is too large");
   }
-  if (curl_code == CURLE_URL_MALFORMAT) {
-    return base::fail(base::ErrorCode::kInvalid,
-                      "the server must be http://HOST:PORT, not \"" + server + "\"");
+  if (curl_code == CURLE_URL_MALFORMAT) return std::unexpected(not_a_server(server));
+  if (curl_code != CURLE_OK) {
+    long system_error = 0;
+    curl_off_t connect_time = 0;  // 0: not connected
+    curl_easy_getinfo(curl.get(), CURLINFO_OS_ERRNO, &system_error);
+    curl_easy_getinfo(curl.get(), CURLINFO_CONNECT_TIME_T, &connect_time);
+    return base::fail(base::ErrorCode::kUnavailable,
+                      no_reply_sentence(no_reply(curl_code, system_error, connect_time > 0),
+                                        server_url, curl_easy_strerror(curl_code)));
   }
-  if (curl_code != CURLE_OK)
-    return base::fail(base::ErrorCode::kUnavailable, server_url + " " + curl_problem(curl_code));
   long status = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   return AdminResponse{.status = static_cast<int>(status), .body = std::move(reply_body.text)};
+}
+
+}  // namespace
+
+base::Result<AdminResponse> get_from_admin(const std::string& server, const std::string& path,
+                                           const std::multimap<std::string, std::string>& query) {
+  return send_to_admin(server, path + query_text(query), nullptr);
+}
+
+base::Result<AdminResponse> post_to_admin(const std::string& server, const std::string& path,
+                                          const std::string& json) {
+  return send_to_admin(server, path, &json);
 }
 
 }  // namespace snug::http

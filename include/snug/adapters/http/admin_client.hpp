@@ -16,9 +16,14 @@ struct AdminResponse {
 
 /// Sends a GET request for `path` with the parameters in `query`. Errors: kInvalid if `server` is
 /// not `http://HOST:PORT`, kUnavailable if the server does not answer, and kTooLarge if its reply
-/// exceeds kMaxAdminReplyBytes. The error message names the server.
+/// exceeds kMaxAdminReplyBytes. The error message names the server, why it does not answer, and
+/// what to try.
 [[nodiscard]] base::Result<AdminResponse> get_from_admin(
     const std::string& server, const std::string& path,
     const std::multimap<std::string, std::string>& query);
+/// Sends a POST request for `path` with a body of JSON. Errors as in get_from_admin().
+[[nodiscard]] base::Result<AdminResponse> post_to_admin(const std::string& server,
+                                                        const std::string& path,
+                                                        const std::string& json);
 
 }  // namespace snug::http

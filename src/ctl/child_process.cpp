@@ -1,0 +1,277 @@
+#include "ctl/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "snug/base/limits.hpp"
+
+namespace snug::ctl {
+namespace {
+
+constexpr auto kEndPoll = std::chrono::milliseconds(5);
+constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP};
+constexpr int kExitCannotStart = 127;  // as of a shell
+
+/// The process group that the signal handler kills; 0: none. snugctl has one background process.
+volatile sig_atomic_t group_to_end = 0;
+
+extern "C" void end_group_and_die(int signal_number) {
+  if (group_to_end > 0) ::kill(-static_cast<pid_t>(group_to_end), SIGKILL);
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal_number, &action, nullptr);
+  ::raise(signal_number);  // delivered when this handler returns
+}
+
+void handle_ending_signals() {
+  for (const int signal_number : kEndingSignals) {
+    struct sigaction action = {};
+    ::sigaction(signal_number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;  // as under nohup
+    action = {};
+    action.sa_handler = &end_group_and_die;
+    ::sigaction(signal_number, &action, nullptr);
+  }
+}
+
+/// A pipe whose ends are closed in programs that snugctl starts; -1: not open.
+struct Pipe {
+  int read_end = -1;
+  int write_end = -1;
+
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+    read_end = ends[0];
+    write_end = ends[1];
+  }
+  ~Pipe() {
+    close_end(read_end);
+    close_end(write_end);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  static void close_end(int& end) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+};
+
+struct ChildStreams {
+  const Pipe& output;
+  const Pipe* errors = nullptr;  // null: stderr and stdin of snugctl, and its process group
+  const Pipe& start_problem;     // receives errno if the program cannot be started
+};
+
+/// Runs in the new process, and so calls only functions that are safe after fork(). The caller
+/// blocks the ending signals, because their handler is that of snugctl until exec.
+[[noreturn]] void become(char* const* arguments, const ChildStreams& streams, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kExitCannotStart);  // it ended before prctl()
+  if (streams.errors != nullptr) {
+    ::setpgid(0, 0);
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(streams.errors->write_end, STDERR_FILENO);
+  }
+  ::dup2(streams.output.write_end, STDOUT_FILENO);
+  sigset_t none;
+  ::sigemptyset(&none);
+  for (const int signal_number : kEndingSignals) {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(signal_number, &action, nullptr);
+  }
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execvp(arguments[0], arguments);
+  const int problem = errno;
+  [[maybe_unused]] const ssize_t written =
+      ::write(streams.start_problem.write_end, &problem, sizeof problem);
+  ::_exit(kExitCannotStart);
+}
+
+/// Starts the program and returns its process id. Waits until it runs or has failed to start.
+base::Result<pid_t> start_program(const std::vector<std::string>& command, Pipe& output,
+                                  Pipe* errors) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  Pipe start_problem;
+  handle_ending_signals();
+  sigset_t ending;
+  sigset_t before;
+  ::sigemptyset(&ending);
+  for (const int signal_number : kEndingSignals) ::sigaddset(&ending, signal_number);
+  ::sigprocmask(SIG_BLOCK, &ending, &before);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) become(arguments.data(), {output, errors, start_problem}, parent);
+  if (child > 0 && errors != nullptr) {
+    ::setpgid(child, child);  // here too, so that the group exists whoever runs first
+    group_to_end = child;
+  }
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  int problem = child < 0 ? errno : 0;
+  Pipe::close_end(start_problem.write_end);
+  Pipe::close_end(output.write_end);
+  if (errors != nullptr) Pipe::close_end(errors->write_end);
+  if (child > 0 && ::read(start_problem.read_end, &problem, sizeof problem) <= 0) return child;
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  group_to_end = 0;
+  return base::fail(
+      base::ErrorCode::kUnavailable,
+      command.front() + " cannot be started: " +
+          (problem == ENOENT ? "there is no such program in PATH" : std::strerror(problem)));
+}
+
+int exit_code_of_status(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+base::Result<FinishedProcess> run_to_end(const std::vector<std::string>& command) {
+  Pipe output;
+  const base::Result<pid_t> child = start_program(command, output, nullptr);
+  if (!child) return std::unexpected(child.error());
+  FinishedProcess finished;
+  std::array<char, 16'384> buffer{};
+  ssize_t count = 0;
+  while ((count = ::read(output.read_end, buffer.data(), buffer.size())) > 0 &&
+         finished.output.size() <= base::kMaxKubectlOutputBytes) {
+    finished.output.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  const bool is_too_large = finished.output.size() > base::kMaxKubectlOutputBytes;
+  if (is_too_large) ::kill(*child, SIGKILL);
+  int status = 0;
+  ::waitpid(*child, &status, 0);
+  if (is_too_large)
+    return base::fail(base::ErrorCode::kTooLarge, command.front() + " printed too much");
+  finished.exit_code = exit_code_of_status(status);
+  return finished;
+}
+
+BackgroundProcess::BackgroundProcess(pid_t group, int output, int errors)
+    : group_(group), output_(output), errors_(errors) {
+  ::fcntl(output_, F_SETFL, O_NONBLOCK);
+  ::fcntl(errors_, F_SETFL, O_NONBLOCK);
+}
+
+BackgroundProcess::BackgroundProcess(BackgroundProcess&& other) noexcept
+    : group_(std::exchange(other.group_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      errors_(std::exchange(other.errors_, -1)),
+      output_text_(std::move(other.output_text_)),
+      error_text_(std::move(other.error_text_)),
+      last_complaint_(std::move(other.last_complaint_)) {}
+
+BackgroundProcess& BackgroundProcess::operator=(BackgroundProcess&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  group_ = std::exchange(other.group_, -1);
+  output_ = std::exchange(other.output_, -1);
+  errors_ = std::exchange(other.errors_, -1);
+  output_text_ = std::move(other.output_text_);
+  error_text_ = std::move(other.error_text_);
+  last_complaint_ = std::move(other.last_complaint_);
+  return *this;
+}
+
+BackgroundProcess::~BackgroundProcess() { end(); }
+
+base::Result<BackgroundProcess> BackgroundProcess::start(const std::vector<std::string>& command) {
+  Pipe output;
+  Pipe errors;
+  const base::Result<pid_t> child = start_program(command, output, &errors);
+  if (!child) return std::unexpected(child.error());
+  return BackgroundProcess(*child, std::exchange(output.read_end, -1),
+                           std::exchange(errors.read_end, -1));
+}
+
+std::optional<std::string> BackgroundProcess::next_line(std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    if (const auto end_of_line = output_text_.find('\n'); end_of_line != std::string::npos) {
+      std::string line = output_text_.substr(0, end_of_line);
+      output_text_.erase(0, end_of_line + 1);
+      return line;
+    }
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || output_ < 0) break;
+    static_cast<void>(read_available(static_cast<int>(left.count())));
+  }
+  // What it complained about may arrive just after its stdout was closed.
+  while (output_ < 0 && errors_ >= 0 && read_available(static_cast<int>(base::kKubectlEndMs))) {
+  }
+  return std::nullopt;
+}
+
+void BackgroundProcess::drain() {
+  while (read_available(0)) {
+  }
+  output_text_.clear();
+}
+
+/// Waits up to `timeout_ms` until the process prints something, and reads it. Returns whether it
+/// read anything or found that a stream has ended.
+bool BackgroundProcess::read_available(int timeout_ms) {
+  std::array<pollfd, 2> streams{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}};
+  if (::poll(streams.data(), streams.size(), timeout_ms) <= 0) return false;
+  std::array<char, 4'096> buffer{};
+  const auto read_from = [&](const pollfd& stream, int& descriptor, std::string& text) {
+    if (stream.revents == 0) return;
+    const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
+    if (count > 0) {
+      text.append(buffer.data(), static_cast<std::size_t>(count));
+    } else if (count == 0 || errno != EAGAIN) {
+      Pipe::close_end(descriptor);
+    }
+  };
+  read_from(streams[0], output_, output_text_);
+  read_from(streams[1], errors_, error_text_);
+  take_complaints();
+  return true;
+}
+
+void BackgroundProcess::take_complaints() {
+  if (errors_ < 0 && !error_text_.empty() && !error_text_.ends_with('\n')) error_text_ += '\n';
+  for (auto end_of_line = error_text_.find('\n'); end_of_line != std::string::npos;
+       end_of_line = error_text_.find('\n')) {
+    if (end_of_line > 0) last_complaint_ = error_text_.substr(0, end_of_line);
+    error_text_.erase(0, end_of_line + 1);
+  }
+}
+
+void BackgroundProcess::end() {
+  Pipe::close_end(output_);
+  Pipe::close_end(errors_);
+  if (group_ <= 0) return;
+  ::kill(-group_, SIGTERM);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(base::kKubectlEndMs);
+  bool ended = false;
+  while (!ended && std::chrono::steady_clock::now() < deadline) {
+    ended = ::waitpid(group_, nullptr, WNOHANG) != 0;
+    if (!ended) std::this_thread::sleep_for(kEndPoll);
+  }
+  ::kill(-group_, SIGKILL);  // also what the program has started and left behind
+  if (!ended) ::waitpid(group_, nullptr, 0);
+  if (group_to_end == group_) group_to_end = 0;
+  group_ = -1;
+}
+
+}  // namespace snug::ctl

@@ -1,0 +1,61 @@
+// Starts another program (kubectl), reads what it prints, and makes sure that it ends. A background
+// process has a process group of its own, which ends with the object, and with snugctl however
+// snugctl ends: SIGINT, SIGTERM and SIGHUP kill the group first, and the kernel kills the program
+// if snugctl is killed. Not thread-safe.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "snug/base/result.hpp"
+
+namespace snug::ctl {
+
+struct FinishedProcess {
+  int exit_code = 0;
+  std::string output;  // what it printed to stdout
+};
+
+/// Runs the program `command[0]`, which is searched for in PATH, to its end. Its stdin and stderr
+/// are those of snugctl, so that it can ask for a login. Fails if it cannot be started, or if it
+/// prints more than kMaxKubectlOutputBytes.
+[[nodiscard]] base::Result<FinishedProcess> run_to_end(const std::vector<std::string>& command);
+
+class BackgroundProcess {
+ public:
+  /// Starts the program `command[0]`, which is searched for in PATH, without stdin.
+  [[nodiscard]] static base::Result<BackgroundProcess> start(
+      const std::vector<std::string>& command);
+  /// Ends the process group: SIGTERM, and SIGKILL after kKubectlEndMs.
+  ~BackgroundProcess();
+  BackgroundProcess(BackgroundProcess&& other) noexcept;
+  BackgroundProcess& operator=(BackgroundProcess&& other) noexcept;
+
+  /// Waits for the next line of stdout, without its newline. Nullopt: the process has ended or
+  /// closed its stdout, or `limit` is over.
+  [[nodiscard]] std::optional<std::string> next_line(std::chrono::milliseconds limit);
+  /// Reads what the process has printed, so that it never waits for a reader, and drops the lines
+  /// of stdout.
+  void drain();
+  /// The last line that it printed to stderr; empty if there is none.
+  [[nodiscard]] const std::string& last_complaint() const { return last_complaint_; }
+
+ private:
+  BackgroundProcess(pid_t group, int output, int errors);
+  [[nodiscard]] bool read_available(int timeout_ms);
+  void take_complaints();
+  void end();
+
+  pid_t group_ = -1;  // -1: nothing to end
+  int output_ = -1;   // -1: closed
+  int errors_ = -1;
+  std::string output_text_;  // not returned yet
+  std::string error_text_;   // an unfinished line
+  std::string last_complaint_;
+};
+
+}  // namespace snug::ctl

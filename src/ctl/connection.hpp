@@ -1,0 +1,63 @@
+// How snugctl's subcommands reach the admin port of Snug: by its URL (--server), or by a `kubectl
+// port-forward` that the connection starts, and ends when it is destroyed. The plug-in of kubectl
+// does the latter unless --server is given; snugctl does it if any of kubectl's flags is given.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ctl/kubectl.hpp"
+#include "snug/adapters/http/admin_client.hpp"
+#include "snug/base/result.hpp"
+
+namespace snug::ctl {
+
+/// The flags of a subcommand that asks Snug.
+struct ConnectionFlags {
+  std::optional<std::string> server;
+  std::map<std::string, std::vector<std::string>> of_kubectl;  // values by the name of the flag
+  std::string snug_namespace = "snug";
+
+  /// Whether kubectl is to be used at all: the program is its plug-in, or has one of its flags.
+  [[nodiscard]] bool use_kubectl() const;
+  [[nodiscard]] KubectlFlags kubectl_flags() const;
+};
+
+/// Adds the flags to a subcommand. `flags` must live as long as the command.
+void add_connection_flags(CLI::App& command, ConnectionFlags& flags);
+
+/// The namespace of a pod for which none is given: that of kubectl's context if kubectl is used,
+/// `default` otherwise.
+[[nodiscard]] base::Result<std::string> default_namespace(const ConnectionFlags& flags);
+
+class AdminConnection {
+ public:
+  using Query = std::multimap<std::string, std::string>;
+
+  /// Finds Snug: of several replicas, the one that decides. Only starts a port-forward if there is
+  /// no --server, and otherwise sends nothing.
+  [[nodiscard]] static base::Result<AdminConnection> open(const ConnectionFlags& flags);
+
+  /// The body of the reply to GET or POST. Errors, each one sentence: kInvalid if a flag is wrong
+  /// or if Snug refuses the query (status 400); kUnavailable and others if there is no such reply.
+  [[nodiscard]] base::Result<std::string> get(const std::string& path, const Query& query = {});
+  [[nodiscard]] base::Result<std::string> post(const std::string& path, const std::string& json);
+  /// How an error message names the server.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  explicit AdminConnection(std::string server) : server_(std::move(server)), name_(server_) {}
+  AdminConnection(PortForward forward, const std::string& snug_namespace);
+  [[nodiscard]] base::Result<std::string> body_of(const base::Result<http::AdminResponse>& reply,
+                                                  const std::string& path);
+  [[nodiscard]] std::string why_unknown_path(const std::string& path);
+
+  std::string server_;
+  std::string name_;
+  std::optional<PortForward> forward_;
+};
+
+}  // namespace snug::ctl
