@@ -21,6 +21,7 @@ int run(int argc, const char* const* argv) {
   snug::ctl::Action chosen_action;
   snug::ctl::add_admission(app, chosen_action);
   snug::ctl::add_defrag(app, chosen_action);
+  snug::ctl::add_explain(app, chosen_action);
   snug::ctl::add_mig(app, chosen_action);
   snug::ctl::add_policy_check(app, chosen_action);
   snug::ctl::add_simulate(app, chosen_action);

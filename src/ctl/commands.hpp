@@ -20,8 +20,9 @@ using Action = std::function<int()>;
 /// Each function adds one subcommand with its flags to `app`. If the command line names the
 /// subcommand, app.parse() sets `chosen_action` to its action.
 void add_admission(CLI::App& app, Action& chosen_action);  // prints the admission policies
-void add_defrag(CLI::App& app, Action& chosen_action);  // advises which pods to move to make room
-void add_mig(CLI::App& app, Action& chosen_action);     // shows profiles and layouts of MIG cards
+void add_defrag(CLI::App& app, Action& chosen_action);   // advises which pods to move to make room
+void add_explain(CLI::App& app, Action& chosen_action);  // explains why a pod is where it is
+void add_mig(CLI::App& app, Action& chosen_action);      // shows profiles and layouts of MIG cards
 void add_policy_check(CLI::App& app, Action& chosen_action);  // checks if a policy file is valid
 void add_simulate(CLI::App& app, Action& chosen_action);      // simulates how policies pack a trace
 

@@ -15,6 +15,7 @@ namespace snug::service {
 namespace {
 
 constexpr std::string_view kHypothetical = "hypothetical";
+constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
 Reply refuse_explain(int status, std::string_view sentence) {
   return {status, codec::write_error(codec::ReplyShape::kBind, sentence)};
@@ -155,10 +156,20 @@ void ExplainService::explain_unbound(const PodInfoPtr& pod, bool per_node,
   const bool is_served =
       scheduler_names_.empty() ||
       std::ranges::find(scheduler_names_, pod->facts.scheduler_name) != scheduler_names_.end();
-  if (!is_served) return set_refusal({model::ReasonCode::kNotServed, {}}, reply);
+  // A manifest need not name the scheduler: admission sets it when the pod is created.
+  const bool is_hypothetical = reply.state == kHypothetical;
+  const bool names_default =
+      pod->facts.scheduler_name.empty() || pod->facts.scheduler_name == kDefaultScheduler;
+  if (!is_served && !(is_hypothetical && names_default))
+    return set_refusal({model::ReasonCode::kNotServed, {}}, reply);
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) return set_refusal(claim.error(), reply);
   explain_claim(*claim, *snapshot, per_node, reply);
+  if (!is_served) {
+    reply.notes.push_back(
+        "the manifest names no scheduler; Snug serves pods whose schedulerName is " +
+        scheduler_names_.front() + ", which the admission defaults set when the pod is created");
+  }
 }
 
 void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot& snapshot,

@@ -1,0 +1,22 @@
+// Reads the pods that a manifest would create: Pods, and the pod templates of Deployments, Jobs and
+// other workloads, for tools that people give their own files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snug/base/limits.hpp"
+#include "snug/base/result.hpp"
+#include "snug/model/pod.hpp"
+
+namespace snug::codec {
+
+/// Reads YAML (also several documents) or JSON. Objects of other kinds are skipped. A pod without a
+/// namespace gets `default_namespace`; one from a template has the name of its workload. `source`
+/// is the name of the text in messages. kInvalid: the text is malformed or has no pod.
+[[nodiscard]] base::Result<std::vector<model::PodFacts>> read_pod_templates(
+    std::string_view text, std::string_view source, std::string_view default_namespace,
+    const base::Limits& limits);
+
+}  // namespace snug::codec

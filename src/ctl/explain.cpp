@@ -1,0 +1,121 @@
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctl/commands.hpp"
+#include "ctl/connection.hpp"
+#include "ctl/explain_text.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/codec/explain_codec.hpp"
+#include "snug/codec/pod_templates.hpp"
+#include "snug/config/files.hpp"
+
+namespace snug::ctl {
+namespace {
+
+constexpr const char* kExplainPath = "/v1/explain";
+
+struct ExplainFlags {
+  std::string pod;  // POD or NAMESPACE/POD
+  std::string file;
+  std::optional<std::string> name_space;
+  std::string output;
+  ConnectionFlags connection;
+};
+
+/// The queries of the pods that the flags name, one for each.
+base::Result<std::vector<AdminConnection::Query>> queries_for(const ExplainFlags& flags) {
+  const std::size_t slash = flags.pod.find('/');
+  std::string name_space = flags.name_space.value_or("");
+  if (slash != std::string::npos) {
+    const std::string in_name = flags.pod.substr(0, slash);
+    if (flags.name_space && *flags.name_space != in_name) {
+      return base::fail(base::ErrorCode::kInvalid, "the pod is given as " + flags.pod +
+                                                       ", but --namespace is " + *flags.name_space +
+                                                       "; expected the same namespace");
+    }
+    name_space = in_name;
+  } else if (!flags.name_space) {
+    auto from_context = default_namespace(flags.connection);
+    if (!from_context) return std::unexpected(from_context.error());
+    name_space = *std::move(from_context);
+  }
+  std::vector<AdminConnection::Query> queries;
+  if (flags.file.empty()) {
+    const std::string name = slash == std::string::npos ? flags.pod : flags.pod.substr(slash + 1);
+    if (name.empty() || name_space.empty()) {
+      return base::fail(base::ErrorCode::kInvalid,
+                        "the pod is given as " + flags.pod + "; expected NAMESPACE/POD");
+    }
+    queries.push_back({{"namespace", name_space}, {"pod", name}});
+  } else {
+    const base::Limits limits;
+    const auto text =
+        config::read_file(flags.file == "-" ? "/dev/stdin" : flags.file, limits.max_config_bytes);
+    if (!text) return std::unexpected(text.error());
+    const auto pods = codec::read_pod_templates(*text, flags.file, name_space, limits);
+    if (!pods) return std::unexpected(pods.error());
+    for (const model::PodFacts& pod : *pods)
+      queries.push_back({{"manifest", codec::write_pod_manifest(pod)}});
+  }
+  if (flags.output == "wide" || flags.output == "json") {
+    for (AdminConnection::Query& query : queries) query.emplace("nodes", "true");
+  }
+  return queries;
+}
+
+int run(const ExplainFlags& flags) {
+  if (flags.pod.empty() == flags.file.empty()) {
+    return report_error(kExitUsage,
+                        "explain takes a pod (NAMESPACE/POD) or --filename, and not both; see "
+                        "--help");
+  }
+  const auto queries = queries_for(flags);
+  if (!queries) return report_error(queries.error());
+  base::Result<AdminConnection> snug = AdminConnection::open(flags.connection);
+  if (!snug) return report_error(snug.error());
+  std::string text;
+  for (const AdminConnection::Query& query : *queries) {
+    const base::Result<std::string> body = snug->get(kExplainPath, query);
+    if (!body) return report_error(body.error());
+    if (flags.output == "json") {
+      text += *body + "\n";
+      continue;
+    }
+    const base::Result<codec::ExplainReply> reply = codec::read_explanation(*body);
+    if (!reply) return report_error(kExitFailure, snug->name() + ": " + reply.error().message);
+    text += (text.empty() ? "" : "\n") + explain_text(*reply, flags.output == "wide");
+  }
+  const auto printed = print(text);
+  return printed ? kExitOk : report_error(kExitFailure, printed.error().message);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& chosen_action) {
+  CLI::App* command = app.add_subcommand(
+      "explain",
+      "Explains why a pod is pending and what would make it fit, or why it is on its node");
+  const auto flags = std::make_shared<ExplainFlags>();
+  command->add_option("pod", flags->pod, "the pod")->type_name("[NAMESPACE/]POD");
+  command
+      ->add_option("-f,--filename", flags->file,
+                   "instead of a pod, a manifest of one that need not exist: a Pod, or a workload "
+                   "such as a Deployment or a Job (YAML or JSON; - for stdin)")
+      ->type_name("FILE");
+  command->add_option("-n,--namespace", flags->name_space, "the namespace of the pod")
+      ->type_name("NAME");
+  command
+      ->add_option("-o,--output", flags->output,
+                   "wide: also the reason of each node; json: the reply unchanged")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"wide", "json"}));
+  add_connection_flags(*command, flags->connection);
+  command->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
+}
+
+}  // namespace snug::ctl

@@ -1,0 +1,145 @@
+#include "ctl/explain_text.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace snug::ctl {
+namespace {
+
+using ExplainRow = std::vector<std::string>;
+
+/// The rows with aligned columns, indented by two spaces.
+std::string columns(const std::vector<ExplainRow>& rows) {
+  std::vector<std::size_t> widths;
+  for (const ExplainRow& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const ExplainRow& row : rows) {
+    std::string line = "  ";
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += row[i] + std::string(widths[i] + 2 - row[i].size(), ' ');
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string section(const std::string& title, const std::vector<ExplainRow>& rows) {
+  return rows.empty() ? "" : "\n" + title + "\n" + columns(rows);
+}
+
+std::string node_count(std::int64_t nodes) {
+  return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+}
+
+std::string percent_of_gpu(std::int64_t milli) {
+  const std::string tenths = milli % 10 == 0 ? "" : "." + std::to_string(milli % 10);
+  return std::to_string(milli / 10) + tenths + " %";
+}
+
+std::string headline(const codec::ExplainReply& reply) {
+  const std::string pod = "pod " + reply.name_space + "/" + reply.pod;
+  if (!reply.node.empty()) return pod + " is " + reply.state + " on node " + reply.node;
+  const bool exists = reply.state != "hypothetical";
+  if (reply.refusal)
+    return pod + (exists ? " is pending: no node takes it" : " would be refused by every node");
+  if (reply.request.empty()) return pod + " asks for no GPU";
+  if (reply.feasible > 0) {
+    return pod + (exists ? " is pending, and fits on " : " would fit on ") +
+           std::to_string(reply.feasible) + " of " + node_count(reply.nodes) +
+           (exists ? " now" : "");
+  }
+  return pod + (exists ? " is pending: it fits on none of " : " would fit on none of ") +
+         node_count(reply.nodes);
+}
+
+std::string term_table(const codec::ExplainReply::Placement& placement) {
+  const bool compared = placement.runner_up.has_value();
+  ExplainRow head{"TERM", "WEIGHT", "ON " + placement.chosen.node};
+  if (compared) head.push_back("ON " + placement.runner_up->node);
+  std::vector<ExplainRow> rows{head};
+  for (std::size_t i = 0; i < placement.chosen.terms.size(); ++i) {
+    const codec::ExplainReply::Term& term = placement.chosen.terms[i];
+    // A rule may choose another profile for the other node's model.
+    const auto other = [&]() -> const codec::ExplainReply::Term* {
+      if (!compared) return nullptr;
+      const auto& terms = placement.runner_up->terms;
+      const auto found = std::ranges::find(terms, term.term, &codec::ExplainReply::Term::term);
+      return found == terms.end() ? nullptr : &*found;
+    }();
+    if (term.score == 0 && (other == nullptr || other->score == 0)) continue;
+    ExplainRow row{term.term, std::to_string(term.weight), std::to_string(term.score)};
+    if (compared) row.push_back(other == nullptr ? "-" : std::to_string(other->score));
+    rows.push_back(std::move(row));
+  }
+  ExplainRow total{"total", "", std::to_string(placement.chosen.total)};
+  if (compared) total.push_back(std::to_string(placement.runner_up->total));
+  rows.push_back(std::move(total));
+  return columns(rows);
+}
+
+std::string placement_text(const codec::ExplainReply& reply) {
+  const codec::ExplainReply::Placement& placement = *reply.placement;
+  const bool is_bound = !reply.node.empty();
+  std::string title =
+      is_bound ? "why node " + placement.chosen.node : "the best node is " + placement.chosen.node;
+  title += ": profile " + placement.profile;
+  title += placement.decided == "at bind" ? ", scores when it was bound" : ", scores as of now";
+  std::string text = "\n" + title + "\n" + term_table(placement);
+  if (!placement.runner_up) return text + "  no other node would take the pod\n";
+  if (placement.runner_up->total == placement.chosen.total)
+    text += "  equal scores: the node with the lower name wins\n";
+  return text;
+}
+
+std::string blocker_amount(const codec::ExplainReply::Blocker& blocker) {
+  if (blocker.units > 0) return std::to_string(blocker.units) + " assigned by the kubelet";
+  return std::to_string(blocker.memory_mib) + " MiB, " + percent_of_gpu(blocker.compute_milli);
+}
+
+std::string refusal_text(const codec::ExplainReply& reply, bool wide) {
+  std::string text;
+  std::vector<ExplainRow> rows;
+  for (const codec::ExplainReply::Reason& reason : reply.reasons)
+    rows.push_back({reason.code, node_count(reason.nodes), reason.sentence});
+  text += section(reply.feasible > 0 ? "the other nodes" : "why", rows);
+  if (reply.nearest)
+    text += "\nnearest: node " + reply.nearest->node + "\n  " + reply.nearest->sentence + "\n";
+  rows.clear();
+  for (const codec::ExplainReply::Blocker& blocker : reply.blockers) {
+    rows.push_back({blocker.name_space + "/" + blocker.pod,
+                    blocker.gpu ? "GPU " + std::to_string(*blocker.gpu) : "",
+                    blocker_amount(blocker)});
+  }
+  text += section("held there by", rows);
+  if (!reply.advice.empty()) text += "\nwhat would make it fit\n";
+  for (const codec::ExplainReply::Advice& advice : reply.advice) {
+    text += "  - " + advice.sentence + "\n";
+    if (!advice.command.empty()) text += "      " + advice.command + "\n";
+  }
+  rows.clear();
+  if (wide && reply.per_node) {
+    for (const codec::ExplainReply::Node& node : *reply.per_node)
+      rows.push_back({node.node, node.sentence});
+  }
+  return text + section("each node", rows);
+}
+
+}  // namespace
+
+std::string explain_text(const codec::ExplainReply& reply, bool wide) {
+  std::string text = headline(reply) + "\n";
+  if (reply.refusal) text += "  " + reply.refusal->code + ": " + reply.refusal->sentence + "\n";
+  std::vector<ExplainRow> rows;
+  for (const codec::ExplainReply::Request& request : reply.request)
+    rows.push_back({request.container, request.text, request.asks});
+  text += section("request", rows);
+  if (reply.placement) text += placement_text(reply);
+  text += refusal_text(reply, wide);
+  if (!reply.notes.empty()) text += "\n";
+  for (const std::string& note : reply.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+}  // namespace snug::ctl

@@ -1,0 +1,77 @@
+#include "snug/codec/pod_templates.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "snug/codec/explain_codec.hpp"
+#include "snug/codec/kube_objects.hpp"
+
+namespace snug::codec::pod_templates_test {
+namespace {
+
+/// The pods as `namespace/name fraction`, or the error.
+std::string read(const std::string& text) {
+  const auto pods = read_pod_templates(text, "f", "here", {});
+  if (!pods) return pods.error().message;
+  std::string names;
+  for (const model::PodFacts& pod : *pods) {
+    const auto fraction = pod.annotations.find("gpu-fraction");
+    names += (names.empty() ? "" : ", ") + pod.name_space + "/" + pod.name + " " +
+             (fraction == pod.annotations.end() ? "-" : fraction->second);
+  }
+  return names;
+}
+
+constexpr const char* kPod =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {gpu-fraction: \"0.5\"}}\n"
+    "spec: {containers: [{name: main}]}\n";
+constexpr const char* kDeployment =
+    "kind: Deployment\nmetadata: {name: d, namespace: ml}\nspec:\n  template:\n"
+    "    metadata: {annotations: {gpu-fraction: \"0.25\"}}\n"
+    "    spec: {containers: [{name: main}]}\n";
+
+TEST(PodTemplatesTest, ReadsPodsAndWorkloads) {
+  EXPECT_EQ(read(kPod), "here/p 0.5");
+  EXPECT_EQ(read(kDeployment), "ml/d 0.25");
+  EXPECT_EQ(read(std::string("# two\n---\n") + kPod + "---\nkind: Service\n---\n" + kDeployment),
+            "here/p 0.5, ml/d 0.25");
+  EXPECT_EQ(read(R"({"kind":"List","items":[{"kind":"Pod","metadata":{"name":"a"},)"
+                 R"("spec":{"containers":[{"name":"c"}]}}]})"),
+            "here/a -");
+  EXPECT_EQ(read(R"({"kind":"CronJob","metadata":{"name":"c"},"spec":{"jobTemplate":{"spec":)"
+                 R"({"template":{"spec":{"containers":[{"name":"c"}]}}}}}})"),
+            "here/c -");
+}
+
+TEST(PodTemplatesTest, SaysWhatIsWrong) {
+  EXPECT_EQ(read(""), "f: there is no pod and no workload that makes pods (Deployment, Job…)");
+  EXPECT_EQ(read("kind: Service\n---\nkind: ConfigMap\n"),
+            "f: there is no pod and no workload that makes pods (Deployment, Job…); it has "
+            "Service, ConfigMap");
+  EXPECT_EQ(read("kind: Job\nspec: {}\n"), "f: Job has no /spec/template");
+  EXPECT_EQ(read("{"), "f: it is not valid JSON");
+  EXPECT_EQ(read("3"), "f: the manifest must be an object");
+}
+
+TEST(PodTemplatesTest, AWrittenManifestHasTheSameFacts) {
+  const auto pods = read_pod_templates(
+      R"({"kind":"Pod","metadata":{"name":"a","namespace":"n","labels":{"x":"y"},)"
+      R"("annotations":{"gpu-memory.c":"4G"}},"spec":{"schedulerName":"snug","priority":7,)"
+      R"("initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always",)"
+      R"("resources":{"requests":{"cpu":"250m"}}}],"containers":[{"name":"c","resources":)"
+      R"({"requests":{"memory":"1Gi"},"limits":{"nvidia.com/gpu":"2","snug.dev/gpu-milli":"250",)"
+      R"("snug.dev/gpu-memory-mib":"4"}}}]}})",
+      "f", "here", {});
+  ASSERT_TRUE(pods);
+  KubeObjectReader reader{base::Limits{}};
+  model::PodFacts before = pods->front();
+  before.annotation_bytes = 0;
+  auto after = reader.read_pod(write_pod_manifest(before));
+  ASSERT_TRUE(after) << after.error().message;
+  after->annotation_bytes = 0;
+  EXPECT_EQ(*after, before);
+}
+
+}  // namespace
+}  // namespace snug::codec::pod_templates_test
