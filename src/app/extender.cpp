@@ -64,6 +64,7 @@ struct Extender::Parts {
   explicit Parts(const obs::LogOptions& log_options) : log(log_options) {}
 
   base::SteadyClock clock;
+  base::SystemClock wall_clock;
   obs::SpdlogLog log;
   const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
   std::unique_ptr<memory::MemoryApi> memory;  // in embedded mode only
@@ -100,7 +101,7 @@ base::Result<void> Extender::open_policy() {
   parts_->policy_file = std::make_unique<PolicyFile>(
       options_.policy,
       PolicyFile::Context{options_.limits, *parts_->metrics, parts_->log, parts_->clock});
-  base::Result<score::PolicyPtr> policy = parts_->policy_file->open();
+  base::Result<service::LoadedPolicy> policy = parts_->policy_file->open();
   if (!policy) return std::unexpected(policy.error());
   parts_->policy_store = std::make_unique<service::PolicyStore>(*std::move(policy));
   return {};
@@ -205,7 +206,7 @@ base::Result<void> Extender::start() {
   if (!api_opened) return api_opened;
   parts_->core = std::make_unique<ServiceCore>(
       CorePorts{*parts_->policy_store, parts_->api(), *parts_->metrics, parts_->log, parts_->clock,
-                parts_->memory.get()},
+                parts_->wall_clock, parts_->memory.get()},
       options_);
   parts_->policy_file->attach_store(*parts_->policy_store,
                                     [this] { parts_->core->ledger.policy_changed(); });
@@ -267,6 +268,7 @@ void Extender::tick() {
   start_source();
   parts_->policy_file->poll();
   parts_->core->reconciler.tick();
+  parts_->core->usage.tick();
   log_readiness();
 }
 

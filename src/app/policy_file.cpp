@@ -12,12 +12,15 @@
 namespace snug::app {
 namespace {
 
-base::Result<score::PolicyPtr> parse_policy(std::string_view policy_text,
-                                            std::string_view policy_source,
-                                            const base::Limits& limits) {
-  base::Result<score::Policy> policy = codec::read_policy(policy_text, policy_source, limits);
+/// Parses a policy. `policy_source` is its name in error messages.
+base::Result<service::LoadedPolicy> parse_policy(service::PolicyText policy_text,
+                                                 std::string_view policy_source,
+                                                 const base::Limits& limits) {
+  base::Result<score::Policy> policy = codec::read_policy(policy_text.yaml, policy_source, limits);
   if (!policy) return std::unexpected(policy.error());
-  return std::make_shared<const score::Policy>(*std::move(policy));
+  return service::LoadedPolicy{
+      .policy = std::make_shared<const score::Policy>(*std::move(policy)),
+      .text = std::make_shared<const service::PolicyText>(std::move(policy_text))};
 }
 
 }  // namespace
@@ -25,9 +28,11 @@ base::Result<score::PolicyPtr> parse_policy(std::string_view policy_text,
 PolicyFile::PolicyFile(std::string path, const Context& context)
     : path_(std::move(path)), context_(context), last_poll_(context.clock.now()) {}
 
-base::Result<score::PolicyPtr> PolicyFile::open() {
-  if (path_.empty())
-    return parse_policy(codec::default_policy_yaml(), "the default policy", context_.limits);
+base::Result<service::LoadedPolicy> PolicyFile::open() {
+  if (path_.empty()) {
+    return parse_policy({.yaml = std::string(codec::default_policy_yaml())}, "the default policy",
+                        context_.limits);
+  }
   const base::MutexLock lock(mutex_);
   stamp_ = stamp();
   from_pipe_ = !stamp_.regular;
@@ -36,7 +41,7 @@ base::Result<score::PolicyPtr> PolicyFile::open() {
       config::read_file(path_, context_.limits.max_config_bytes);
   if (!policy_text) return std::unexpected(policy_text.error());
   last_text_or_error_ = *std::move(policy_text);
-  return parse_policy(last_text_or_error_, path_, context_.limits);
+  return parse_policy({path_, last_text_or_error_}, path_, context_.limits);
 }
 
 void PolicyFile::attach_store(service::PolicyStore& policy_store, std::function<void()> on_change) {
@@ -105,9 +110,10 @@ void PolicyFile::reread(Forced forced) {
 
 void PolicyFile::apply_policy(const base::Result<std::string>& policy_text) {
   if (!policy_text) return keep_last_policy(policy_text.error());
-  base::Result<score::PolicyPtr> policy = parse_policy(*policy_text, path_, context_.limits);
+  base::Result<service::LoadedPolicy> policy =
+      parse_policy({path_, *policy_text}, path_, context_.limits);
   if (!policy) return keep_last_policy(policy.error());
-  const std::string policy_summary = codec::summary_of(**policy);
+  const std::string policy_summary = codec::summary_of(*policy->policy);
   if (policy_store_ != nullptr) policy_store_->replace(*std::move(policy));
   context_.metrics.policy_reloaded(true);
   context_.log.write(service::LogLevel::kInfo,

@@ -36,7 +36,7 @@ class PolicyFile {
   PolicyFile(std::string path, const Context& context);
 
   /// Reads and returns the first policy. An error is kInvalid or kTooLarge.
-  [[nodiscard]] base::Result<score::PolicyPtr> open();
+  [[nodiscard]] base::Result<service::LoadedPolicy> open();
 
   /// From this call on, each new policy replaces the one in `policy_store`; then `on_change` is
   /// called, unless it is empty. `on_change` must not call this object. Call attach_store() before

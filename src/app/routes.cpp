@@ -129,6 +129,13 @@ std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMet
        {"name"}},
       {"GET", "/v1/pods", "all GPU pods, each with its state and its reservation",
        [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.pods()); }},
+      {"GET", "/v1/cluster",
+       "how full the cluster is, by GPU model and namespace, and why pods are pending",
+       [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.cluster()); }},
+      {"GET", "/v1/history", "how full the cluster was in the last hours",
+       [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.history()); }},
+      {"GET", "/v1/policy", "the policy in force",
+       [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.policy()); }},
       {"GET", "/v1/defrag",
        "which few pods to move so that a waiting pod (?namespace=N&pod=P) or a request "
        "(?gpu-memory=4G…) fits",

@@ -18,6 +18,7 @@ struct CorePorts {
   service::Metrics& metrics;
   service::Log& log;
   const base::Clock& clock;
+  const base::WallClock& wall_clock;
   service::PodCreator* pod_creator = nullptr;  // null unless in embedded mode
 };
 
@@ -35,7 +36,9 @@ class ServiceCore {
         service({ledger, pending, readiness, fence, ports.policy, placements, ports.api,
                  ports.metrics, ports.log, ports.clock, ports.pod_creator},
                 options),
-        admin({ledger, pending, readiness, ports.policy}),
+        usage({ledger, pending, readiness, ports.policy, ports.clock, ports.wall_clock},
+              options.limits),
+        admin({ledger, pending, readiness, ports.policy, usage}),
         explanations({ledger, pending, readiness, ports.policy, placements, ports.api},
                      options.scheduler_names, options.limits) {}
 
@@ -47,6 +50,7 @@ class ServiceCore {
   service::PlacementLog placements;
   service::Reconciler reconciler;
   service::ExtenderService service;
+  service::UsageMonitor usage;
   service::AdminService admin;
   service::ExplainService explanations;
 };

@@ -42,15 +42,15 @@ base::MilliGpu unit_compute(const model::NodeInventory& inventory, std::string_v
   return {(base::kWholeGpu.value + inventory.replicas - 1) / inventory.replicas};
 }
 
-base::MilliGpu held_compute(const model::Holding& holding, const model::NodeInventory* inventory) {
-  base::MilliGpu compute_sum;
+Charge held_charge(const model::Holding& holding, const model::NodeInventory* inventory) {
+  Charge sum;
   std::map<std::pair<int, std::string_view>, PodCharge> by_gpu;
   const std::vector<model::ReservedContainer>& containers = holding.reservation.containers;
   for (std::size_t c = 0; c < containers.size(); ++c) {
     const model::ContainerType container_type = holding.container_type(c);
     if (const auto* units = std::get_if<model::KubeletUnits>(&containers[c].assigned)) {
       if (inventory != nullptr) {
-        compute_sum.value += units->count * unit_compute(*inventory, units->resource).value;
+        sum.compute.value += units->count * unit_compute(*inventory, units->resource).value;
       }
       continue;
     }
@@ -58,11 +58,15 @@ base::MilliGpu held_compute(const model::Holding& holding, const model::NodeInve
       const base::MilliGpu compute =
           device.mode == model::GpuMode::kWhole ? base::kWholeGpu : device.compute;
       by_gpu[{device.index, device.uuid}].add(container_type, c,
-                                              {.memory = {}, .compute = compute});
+                                              {.memory = device.memory, .compute = compute});
     }
   }
-  for (const auto& [gpu, charge] : by_gpu) compute_sum += charge.total().compute;
-  return compute_sum;
+  for (const auto& [gpu, charge] : by_gpu) sum += charge.total();
+  return sum;
+}
+
+base::MilliGpu held_compute(const model::Holding& holding, const model::NodeInventory* inventory) {
+  return held_charge(holding, inventory).compute;
 }
 
 }  // namespace snug::fit

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "service/layout_changes.hpp"
+#include "service/pending_reason.hpp"
 #include "snug/codec/admin_state_codec.hpp"
 #include "snug/service/admin_service.hpp"
 
@@ -28,30 +29,19 @@ codec::PodRow held_row(const ledger::LedgerEntry& entry) {
           .holding = holding.reservation_written ? entry.holding : nullptr};
 }
 
-/// The reason why Snug last refused the pod. If Snug has not refused it, the pod may be waiting for
-/// a change of a node's MIG layout, during which kube-scheduler does not call Snug for this pod.
-std::string pending_reason(const PendingRow& pending_pod, const model::GpuRequest& request,
-                           const LayoutChanges& layout_changes) {
-  if (!pending_pod.reason.empty() || layout_changes.awaited_by(request).empty())
-    return pending_pod.reason;
-  return model::message(model::ReasonCode::kReconfiguring);
-}
-
-/// The row of a pending pod in the answer to GET /v1/pods; nullopt: the pod asks for no GPU.
-std::optional<codec::PodRow> pending_row(const PendingRow& pending_pod,
-                                         const LayoutChanges& layout_changes) {
+/// The row of a pending pod in the answer to GET /v1/pods.
+codec::PodRow pending_row(const PendingRow& pending_pod, const LayoutChanges& layout_changes) {
   const model::PodFacts& pod = pending_pod.pod->facts;
   const auto& request = pending_pod.pod->request;
-  if (request && request->empty()) return std::nullopt;
-  return codec::PodRow{.name_space = pod.name_space,
-                       .pod = pod.name,
-                       .uid = pod.uid,
-                       .node = "",
-                       .state = "pending",
-                       .reason = request ? pending_reason(pending_pod, *request, layout_changes)
-                                         : model::message(request.error()),
-                       .request_text = request ? model::to_text(*request) : "",
-                       .holding = nullptr};
+  const model::Refusal refusal = pending_reason(pending_pod, layout_changes);
+  return {.name_space = pod.name_space,
+          .pod = pod.name,
+          .uid = pod.uid,
+          .node = "",
+          .state = "pending",
+          .reason = refusal.code == model::ReasonCode::kNone ? "" : model::message(refusal),
+          .request_text = request ? model::to_text(*request) : "",
+          .holding = nullptr};
 }
 
 }  // namespace
@@ -69,9 +59,8 @@ Reply AdminService::pods() {
   std::vector<codec::PodRow> pod_rows;
   for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) pod_rows.push_back(held_row(entry));
   for (const PendingRow& pending_pod : parts_.pending.rows()) {
-    if (ledger.find(pending_pod.pod->facts.uid)) continue;
-    if (auto pod_row = pending_row(pending_pod, layout_changes))
-      pod_rows.push_back(*std::move(pod_row));
+    if (waits_for_gpu(pending_pod, ledger))
+      pod_rows.push_back(pending_row(pending_pod, layout_changes));
   }
   std::sort(pod_rows.begin(), pod_rows.end(), [](const codec::PodRow& a, const codec::PodRow& b) {
     return std::tie(a.name_space, a.pod, a.uid) < std::tie(b.name_space, b.pod, b.uid);

@@ -95,10 +95,11 @@ Reply ExtenderService::filter_claim(const codec::ScheduleCall& call, const PodCl
   return {200, codec::write_filter(call, filter_result)};
 }
 
-void ExtenderService::note_refused(std::string_view uid, const std::string& refusal_text,
+void ExtenderService::note_refused(std::string_view uid, const model::Refusal& refusal,
                                    const RetryCondition& retry_condition) {
+  parts_.metrics.pod_refused(refusal.code);
   parts_.ledger.end_intent(uid);
-  parts_.pending.note_refused(uid, refusal_text, retry_condition);
+  parts_.pending.note_refused(uid, refusal, retry_condition);
   // kube-scheduler may call filter for a pod that has already ended. The refusal of such a pod must
   // not be kept. The check comes last, since the pod may end at any time.
   if (parts_.ledger.has_ended(uid)) parts_.pending.note_accepted(uid);
@@ -111,7 +112,7 @@ Reply ExtenderService::refuse_everywhere(const codec::ScheduleCall& call, std::s
   codec::FilterResult filter_result;
   for (std::size_t i = 0; i < call.node_names.size(); ++i)
     filter_result.unresolvable.emplace_back(i, refusal_text);
-  note_refused(uid, refusal_text, retry_condition);
+  note_refused(uid, refusal, retry_condition);
   return {200, codec::write_filter(call, filter_result)};
 }
 
@@ -141,7 +142,7 @@ Reply ExtenderService::refuse_each(const codec::ScheduleCall& call, const PodCla
   if (reason_counts[static_cast<std::size_t>(model::ReasonCode::kPromised)] > 0) {
     retry_condition.ended_intents = snapshot.ended_intents_generation;
   }
-  note_refused(claim.pod().facts.uid, reason_texts[static_cast<std::size_t>(most_frequent)],
+  note_refused(claim.pod().facts.uid, {static_cast<model::ReasonCode>(most_frequent), {}},
                retry_condition);
   return {200, codec::write_filter(call, filter_result)};
 }

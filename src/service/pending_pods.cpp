@@ -82,7 +82,7 @@ std::vector<PendingRow> PendingPods::rows() const {
   rows.reserve(unbound_pods_.size());
   for (const auto& [uid, pod] : unbound_pods_) {
     const auto refusal = refusals_.find(uid);
-    rows.push_back({pod, refusal == refusals_.end() ? std::string() : refusal->second.message});
+    rows.push_back({pod, refusal == refusals_.end() ? model::Refusal{} : refusal->second.refusal});
   }
   return rows;
 }
@@ -92,12 +92,12 @@ std::size_t PendingPods::size() const {
   return unbound_pods_.size();
 }
 
-void PendingPods::note_refused(std::string_view uid, std::string message,
+void PendingPods::note_refused(std::string_view uid, model::Refusal refusal,
                                const RetryCondition& retry_condition) {
   const base::MutexLock lock(mutex_);
   forget_refusal(uid);
   if (refusals_.size() >= max_pending_pods_) forget_refusal(std::string(refusals_.begin()->first));
-  refusals_.emplace(uid, PodRefusal{std::move(message), retry_condition, ++refusal_sequence_});
+  refusals_.emplace(uid, PodRefusal{std::move(refusal), retry_condition, ++refusal_sequence_});
   ++awaiting_freed_[retry_condition.freed];
   ++awaiting_intents_[retry_condition.ended_intents];
 }

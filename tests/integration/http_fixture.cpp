@@ -98,10 +98,11 @@ struct ServedSnug::Parts {
   Parts(const base::Limits& limits, const service::ServiceOptions& service)
       : api(cluster(limits), limits),
         policy(default_policy(limits)),
-        core({policy, api, *metrics, log, clock, &api}, service),
+        core({policy, api, *metrics, log, clock, wall_clock, &api}, service),
         sink(core.reconciler) {}
 
   base::SteadyClock clock;
+  base::SystemClock wall_clock;
   obs::SpdlogLog log{{.level = service::LogLevel::kError}};
   const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
   memory::MemoryApi api;

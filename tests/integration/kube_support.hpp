@@ -66,7 +66,8 @@ struct Counts {
 
 class RecordingMetrics final : public NoMetrics {
  public:
-  void api_request(service::ApiCall call, bool ok) override {
+  void api_request(service::ApiCall call, bool ok, std::int64_t microseconds) override {
+    EXPECT_GE(microseconds, 0);
     const std::string name(service::kApiCallNames[call]);
     counts.change([&](Counts& c) { ++c.requests[name + (ok ? " ok" : " failed")]; });
   }

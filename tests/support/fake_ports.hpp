@@ -18,7 +18,8 @@ class NoMetrics : public service::Metrics {
  public:
   void verb_done(service::Verb, bool, std::int64_t) override {}
   void bind_ended(service::BindOutcome) override {}
-  void api_request(service::ApiCall, bool) override {}
+  void api_request(service::ApiCall, bool, std::int64_t) override {}
+  void pod_refused(model::ReasonCode) override {}
   void watch_restarted(service::WatchedResource, service::WatchEnd) override {}
   void pods_woken() override {}
   void event_dropped() override {}

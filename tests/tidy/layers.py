@@ -7,9 +7,11 @@ from tree import Finding
 
 # The layers of the tools come last: snug-extender links none of them.
 TOOLS = ["sim", "sim_codec", "ctl"]
-ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "advice", "explain", "ledger", "leader", "admission", "codec",
+ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger", "leader", "admission",
+         "codec",
          "service", "adapters", "config", "app"] + TOOLS
-PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "plan", "advice", "explain", "ledger", "leader", "admission", "sim"]
+PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger", "leader", "admission",
+        "sim"]
 # A program's main file belongs to the last layer that the program links.
 PROGRAMS = {"snug_extender.cpp": "app", "snugctl.cpp": "ctl"}
 
@@ -22,7 +24,7 @@ IMPURE_CODE = re.compile(
     r"::now\s*\(|\bf?printf\s*\(|\bputs\s*\(|\bstd::j?thread\b|\bstd::async\b|\bgetenv\s*\(|\bs?rand\s*\("
     r"|\bstd::c(?:out|err|in)\b|\bsleep_(?:for|until)\b")
 FLOAT = re.compile(r"\b(?:float|double)\b")
-INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "plan", "advice", "explain", "ledger", "leader", "admission"]
+INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "usage", "plan", "advice", "explain", "ledger", "leader", "admission"]
 LOCKS = re.compile(r"^(mutex|shared_mutex|atomic|snug/base/mutex\.hpp)$")
 # What one file of a pure layer may do that the others may not.
 ALLOWED = {
@@ -113,7 +115,7 @@ CONFINED = [
     # Besides fit and score: who adds it up, and who shows it to people and to Kubernetes.
     ("how much of a GPU is taken or free", r"\b(?:free_memory|free_compute)\s*\(|\bused_(?:memory|compute)\b",
      r"(?:src|include/snug)/(?:fit|score)/|(?:src|include/snug)/model/snapshot\.|src/codec/admin_state_codec"
-     r"|src/ledger/totals\.cpp|src/admission/mirrored_resources\.cpp|src/explain/node_sentences\.cpp"),
+     r"|src/usage/|src/ledger/totals\.cpp|src/admission/mirrored_resources\.cpp|src/explain/node_sentences\.cpp"),
     # Once for each state of a pod (decision 25); the simulator reads each pod of a trace once. The
     # webhook sees pods that do not exist yet.
     ("what a pod asks for", r"\bparse_request\s*\(",

@@ -83,6 +83,10 @@
   ROW(webhook_renew_s,         10'368'000,  "seconds before the end of its validity at which the webhook's certificate is replaced: 120 days, so that a cluster may be off for months") \
   ROW(max_queued_events,       1'024,       "Kubernetes events queued to be written, and events remembered for event_repeat_ms; further events are dropped and counted") \
   ROW(event_repeat_ms,         300'000,     "milliseconds in which an identical Kubernetes event is not written again; an API server keeps events for an hour") \
+  ROW(history_points,          360,         "points of GET /v1/history; six hours") \
+  ROW(history_interval_ms,     60'000,      "milliseconds between two points of GET /v1/history; more would only cost memory, since Prometheus has the metrics") \
+  ROW(max_gpu_series,          16'384,      "GPUs that have metrics of their own, in the order of their nodes' names; at six series each, a scrape of some 15 MB") \
+  ROW(max_namespace_series,    256,         "namespaces that have metrics of their own, those with the most compute; the others are summed up as one") \
   ROW(credentials_reread_ms,   50'000,      "milliseconds between two reads of token and certificate files, as in client-go; after a 401 reply they are read at once")
 // clang-format on
 

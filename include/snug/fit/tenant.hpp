@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/fit/charge.hpp"
 #include "snug/model/namespace_usage.hpp"
 #include "snug/model/sharing_rules.hpp"
 #include "snug/model/snapshot.hpp"
@@ -40,9 +41,13 @@ struct Tenant {
 /// there is no such pod.
 [[nodiscard]] std::vector<bool> isolated_gpus(const model::NodeState& node, const Tenant& tenant);
 
-/// The GPU compute of a holding, as caps count it. Units that the kubelet assigns count as
-/// unit_compute(). `inventory` is the inventory of the holding's node; null: the node is gone, and
-/// these units count 0.
+/// The GPU memory and compute of a holding, as its reservation states them. Units that the kubelet
+/// assigns count as unit_compute(), and their memory as 0, because it is unknown. `inventory` is
+/// the inventory of the holding's node; null: the node is gone, and these units count 0.
+[[nodiscard]] Charge held_charge(const model::Holding& holding,
+                                 const model::NodeInventory* inventory);
+
+/// The compute of held_charge(), which caps count.
 [[nodiscard]] base::MilliGpu held_compute(const model::Holding& holding,
                                           const model::NodeInventory* inventory);
 

@@ -1,6 +1,6 @@
-// The use cases behind the admin port: show the state of nodes and pods, and advise which few pods
-// to move so that a request fits. They read a snapshot and the table of pending pods, and change
-// nothing.
+// The use cases behind the admin port: show the state of nodes, pods, cluster and policy, and
+// advise which few pods to move so that a request fits. They read a snapshot and the table of
+// pending pods, and change nothing.
 //
 // Thread-safe. Only one defrag request runs at a time, since each may keep a core busy for some
 // hundred milliseconds.
@@ -17,6 +17,7 @@
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
+#include "snug/service/usage_monitor.hpp"
 
 namespace snug::service {
 
@@ -34,6 +35,7 @@ struct AdminParts {
   const PendingPods& pending;
   const Readiness& readiness;
   const PolicyStore& policy;
+  const UsageMonitor& usage;
 };
 
 class AdminService {
@@ -45,6 +47,12 @@ class AdminService {
   [[nodiscard]] Reply nodes(std::optional<std::string_view> node_name);
   /// Answers GET /v1/pods.
   [[nodiscard]] Reply pods();
+  /// Answers GET /v1/cluster.
+  [[nodiscard]] Reply cluster();
+  /// Answers GET /v1/history.
+  [[nodiscard]] Reply history();
+  /// Answers GET /v1/policy.
+  [[nodiscard]] Reply policy();
   /// Answers GET /v1/defrag. 400: the query is malformed, or asks for no GPU. 404: no pending pod
   /// has this name. 503: Snug is not ready, or another defrag request is running.
   [[nodiscard]] Reply defrag(const RepackQuery& query);

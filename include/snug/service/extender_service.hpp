@@ -84,7 +84,7 @@ class ExtenderService {
                                         const RetryCondition& retry_condition);
   [[nodiscard]] Reply refuse_each(const codec::ScheduleCall& call, const PodClaim& claim,
                                   const plan::Plan& plan, const model::Snapshot& snapshot);
-  void note_refused(std::string_view uid, const std::string& refusal_text,
+  void note_refused(std::string_view uid, const model::Refusal& refusal,
                     const RetryCondition& retry_condition);
   [[nodiscard]] Reply run_filter(std::string& body);
   [[nodiscard]] Reply run_prioritize(std::string& body);

@@ -19,6 +19,7 @@
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
+#include "snug/model/reasons.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/service/pod_info.hpp"
 
@@ -26,7 +27,7 @@ namespace snug::service {
 
 struct PendingRow {
   PodInfoPtr pod;
-  std::string reason;  // why Snug last refused the pod; empty: it is not refused
+  model::Refusal refusal;  // why Snug last refused the pod; kNone: it is not refused
 };
 
 /// The condition under which a refused pod can be retried: at least one of these two generations of
@@ -61,7 +62,7 @@ class PendingPods {
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
 
-  void note_refused(std::string_view uid, std::string message,
+  void note_refused(std::string_view uid, model::Refusal refusal,
                     const RetryCondition& retry_condition);
   void note_accepted(std::string_view uid);
   /// Whether any refused pod can be retried, given the ledger's generations of freed capacity and
@@ -70,7 +71,7 @@ class PendingPods {
 
  private:
   struct PodRefusal {
-    std::string message;
+    model::Refusal refusal;
     RetryCondition retry_condition;
     std::uint64_t sequence = 0;  // the sequence number of this refusal
   };

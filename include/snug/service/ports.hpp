@@ -22,6 +22,7 @@
 #include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/model/pod.hpp"
+#include "snug/model/reasons.hpp"
 
 namespace snug::service {
 
@@ -287,7 +288,11 @@ class Metrics {
   virtual ~Metrics() = default;
   virtual void verb_done(Verb verb, bool ok, std::int64_t microseconds) = 0;
   virtual void bind_ended(BindOutcome outcome) = 0;
-  virtual void api_request(ApiCall call, bool ok) = 0;
+  /// `microseconds`: from the request to the end of its reply, or for a list or watch to the
+  /// beginning of the reply.
+  virtual void api_request(ApiCall call, bool ok, std::int64_t microseconds) = 0;
+  /// Counts a filter call that named no node. `reason`: the most frequent one of the nodes.
+  virtual void pod_refused(model::ReasonCode reason) = 0;
   virtual void watch_restarted(WatchedResource resource, WatchEnd why) = 0;
   virtual void pods_woken() = 0;
   virtual void event_dropped() = 0;

@@ -1,5 +1,8 @@
 #include "adapters/kube/api_caller.hpp"
 
+#include <chrono>
+#include <cstdint>
+
 namespace snug::kube {
 
 ApiCaller::ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options,
@@ -7,6 +10,7 @@ ApiCaller::ApiCaller(const ApiEndpoint& endpoint, const KubeOptions& options,
     : api_timeout_(options.api_timeout),
       max_reply_bytes_(static_cast<std::size_t>(context.limits.max_object_bytes)),
       metrics_(context.metrics),
+      clock_(context.clock),
       credentials_(endpoint, context),
       connection_pool_(endpoint,
                        {static_cast<std::size_t>(context.limits.api_connections), api_timeout_,
@@ -17,14 +21,17 @@ base::Result<ApiReply> ApiCaller::call_until(CallDeadline deadline, service::Api
   for (bool is_second_call = false;; is_second_call = true) {
     const auto credentials = credentials_.view();
     if (!credentials) return std::unexpected(credentials.error());
+    const base::TimePoint call_start = clock_.now();
     auto call_attempt = try_call(request, *credentials, deadline);
+    const std::int64_t microseconds =
+        std::chrono::duration_cast<std::chrono::microseconds>(clock_.now() - call_start).count();
     if (!call_attempt) {
-      metrics_.api_request(api_call, false);
+      metrics_.api_request(api_call, false, microseconds);
       return std::unexpected(call_attempt.error());
     }
     const int reply_status = call_attempt->exchange.status;
     const bool ok = reply_status < 400 || (reply_status == 404 && request.may_be_absent);
-    metrics_.api_request(api_call, call_attempt->exchange.complete && ok);
+    metrics_.api_request(api_call, call_attempt->exchange.complete && ok, microseconds);
     if (reply_status != 401 || is_second_call || !credentials_.renew(*credentials)) {
       return reply_or_error(request, *std::move(call_attempt), deadline);
     }

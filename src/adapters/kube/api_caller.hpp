@@ -56,6 +56,7 @@ class ApiCaller {
   const std::chrono::milliseconds api_timeout_;
   const std::size_t max_reply_bytes_;
   service::Metrics& metrics_;
+  const base::Clock& clock_;
   Credentials credentials_;
   ConnectionPool connection_pool_;
 };

@@ -18,19 +18,26 @@ StreamClient::StreamClient(const ApiEndpoint& endpoint, const KubeOptions& optio
     : endpoint_(endpoint),
       connect_timeout_(options.api_timeout),
       metrics_(context.metrics),
+      clock_(context.clock),
       credentials_(endpoint, context) {}
 
 ApiExchange StreamClient::run(const StreamCall& stream_call, const ReplyHandlers& handlers) {
   for (bool is_second_try = false;; is_second_try = true) {
     const auto credentials = credentials_.view();
     if (!credentials) return not_sent(credentials.error());
+    const base::TimePoint start = clock_.now();
+    const auto count_request = [&](bool ok) {
+      const auto duration =
+          std::chrono::duration_cast<std::chrono::microseconds>(clock_.now() - start);
+      metrics_.api_request(stream_call.api_call, ok, duration.count());
+    };
     ReplyHandlers counting_handlers = handlers;
     counting_handlers.on_success = [&](std::string_view content_type) {
-      metrics_.api_request(stream_call.api_call, true);
+      count_request(true);
       handlers.on_success(content_type);
     };
     ApiExchange stream_exchange = run_once(stream_call, *credentials, counting_handlers);
-    if (!stream_exchange.success() && !stopped()) metrics_.api_request(stream_call.api_call, false);
+    if (!stream_exchange.success() && !stopped()) count_request(false);
     if (stream_exchange.status != 401 || is_second_try || !credentials_.renew(*credentials))
       return stream_exchange;
   }

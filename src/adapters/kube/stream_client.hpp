@@ -51,6 +51,7 @@ class StreamClient {
   const ApiEndpoint endpoint_;
   const std::chrono::milliseconds connect_timeout_;
   service::Metrics& metrics_;
+  const base::Clock& clock_;
   Credentials credentials_;
 
   mutable base::Mutex mutex_;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "snug/base/mutex.hpp"
 
@@ -81,8 +82,12 @@ class RegistryMetrics final : public PrometheusMetrics {
     verb_durations_[verb].Observe(static_cast<double>(microseconds) / 1e6);
   }
   void bind_ended(service::BindOutcome outcome) override { binds_[outcome].Increment(); }
-  void api_request(service::ApiCall call, bool ok) override {
+  void api_request(service::ApiCall call, bool ok, std::int64_t microseconds) override {
     (ok ? api_calls_ok_ : api_calls_failed_)[call].Increment();
+    api_durations_[call].Observe(static_cast<double>(microseconds) / 1e6);
+  }
+  void pod_refused(model::ReasonCode reason) override {
+    if (Counter* counter = refusals_.at(static_cast<std::size_t>(reason))) counter->Increment();
   }
   void watch_restarted(service::WatchedResource resource, service::WatchEnd why) override {
     watch_ends_[static_cast<std::size_t>(resource)][why].Increment();
@@ -145,6 +150,17 @@ class RegistryMetrics final : public PrometheusMetrics {
                                                            {{"resource", name(kResource)}})...};
   }
 
+  std::vector<Counter*> refusals() {
+    Family<Counter>& family = counter(
+        "snug_refusals_total", "Filter calls that named no node, by the most frequent reason");
+    std::vector<Counter*> series;
+    for (const model::ReasonRow& reason : model::all_reasons()) {
+      series.push_back(reason.code.empty() ? nullptr
+                                           : &family.Add({{"reason", std::string(reason.code)}}));
+    }
+    return series;
+  }
+
   template <typename Number>
   static void set_series(Family<Gauge>& family, const Labels& labels, Number value) {
     family.Add(labels).Set(static_cast<double>(value));
@@ -199,6 +215,15 @@ class RegistryMetrics final : public PrometheusMetrics {
       api_calls_, "what", {{"result", result_word(true)}}};
   SeriesByEnum<Counter, service::kApiCallNames> api_calls_failed_{
       api_calls_, "what", {{"result", result_word(false)}}};
+  SeriesByEnum<Histogram, service::kApiCallNames> api_durations_{
+      histogram("snug_api_request_duration_seconds",
+                "Time from a request to the API server to its reply; of lists and watches, to the "
+                "beginning of the reply"),
+      "what",
+      {},
+      latency_buckets()};
+  /// By ReasonCode; null for kNone.
+  std::vector<Counter*> refusals_ = refusals();
   Family<Counter>& watches_ = counter("snug_watch_restarts_total", "Watches that ended");
   WatchEnds watch_ends_ =
       watch_ends(std::make_index_sequence<service::kWatchedResourceNames.size()>());

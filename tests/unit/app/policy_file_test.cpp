@@ -39,7 +39,7 @@ class PolicyFileTest : public testing::Test {
   /// Opens the file and feeds the store.
   void start() {
     file_.emplace(path_, app::PolicyFile::Context{limits_, *metrics_, log_, clock_});
-    base::Result<score::PolicyPtr> first = file_->open();
+    base::Result<service::LoadedPolicy> first = file_->open();
     ASSERT_TRUE(first.has_value()) << first.error().message;
     store_.emplace(*first);
     file_->attach_store(*store_, [this] { ++changes_; });

@@ -67,8 +67,8 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
   metrics.verb_done(service::Verb::kBind, false, 1);
   metrics.bind_ended(service::BindOutcome::kPlaceTaken);
   metrics.bind_ended(service::BindOutcome::kUnavailable);
-  metrics.api_request(service::ApiCall::kBind, true);
-  metrics.api_request(service::ApiCall::kListOneNode, false);
+  metrics.api_request(service::ApiCall::kBind, true, 700);
+  metrics.api_request(service::ApiCall::kListOneNode, false, 700);
   metrics.watch_restarted(service::WatchedResource::kNodes, service::WatchEnd::kExpired);
   metrics.pods_woken();
   metrics.event_dropped();
@@ -158,7 +158,7 @@ TEST_F(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
 }
 
 TEST_F(MetricsTest, EveryLineIsOfTheTextFormat) {
-  metrics.api_request(service::ApiCall::kBind, true);
+  metrics.api_request(service::ApiCall::kBind, true, 700);
   std::istringstream lines(metrics.exposition());
   const std::regex allowed(
       R"re(# (HELP|TYPE) snug_\w+ .+|snug_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)re");
@@ -172,7 +172,7 @@ TEST_F(MetricsTest, ThreadsCountTogether) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
-        metrics.api_request(service::ApiCall::kBind, true);
+        metrics.api_request(service::ApiCall::kBind, true, 700);
         metrics.verb_done(service::Verb::kBind, true, i);
         if (i % 100 == 0) metrics.set_gauges({});
       }

@@ -16,7 +16,9 @@ class AdminDefragTest : public ServiceTest {
   void SetUp() override {
     policy_yaml = "version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n";
     start();
-    admin.emplace(service::AdminParts{ledger, pending, readiness, *policy_store});
+    monitor.emplace(
+        service::UsageParts{ledger, pending, readiness, *policy_store, clock, wall_clock}, limits);
+    admin.emplace(service::AdminParts{ledger, pending, readiness, *policy_store, *monitor});
   }
   /// A share on each of two GPUs of n1, and of the one GPU of n2.
   void fill() {
@@ -41,6 +43,8 @@ class AdminDefragTest : public ServiceTest {
     return {.name_space = {}, .pod = {}, .request = annotations};
   }
 
+  base::SystemClock wall_clock;
+  std::optional<service::UsageMonitor> monitor;
   std::optional<service::AdminService> admin;
 };
 

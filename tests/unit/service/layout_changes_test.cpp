@@ -95,7 +95,8 @@ TEST_F(LayoutChangesTest, OnlySlicesThatTheCardsCanHaveAreAwaited) {
 TEST_F(LayoutChangesTest, ARefusalOfSnugsOwnStays) {
   start();
   list({changing("n1")});
-  pending.note_refused(wait_for("slice", kSlice).uid, "CapReached: its cap", {});
+  pending.note_refused(wait_for("slice", kSlice).uid, {model::ReasonCode::kCapReached, "its cap"},
+                       {});
   tick();
   EXPECT_EQ(reason_of("slice"), "CapReached: its cap");
 }

@@ -285,7 +285,7 @@ TEST_F(ReconcilerTest, ARefusalDecidedBeforeRoomAppearedWakesThePodHoweverLateIt
   reconciler.pod_gone(first);
   reconciler.tick();
   EXPECT_TRUE(api.touches.empty());
-  pending.note_refused("uid-b", "NoRoom: …", {.freed = seen});
+  pending.note_refused("uid-b", {model::ReasonCode::kNoRoom, {}}, {.freed = seen});
   reconciler.tick();
   EXPECT_EQ(api.touches.size(), 1U);
 }

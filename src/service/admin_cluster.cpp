@@ -1,0 +1,22 @@
+#include "snug/codec/admin_cluster_codec.hpp"
+#include "snug/service/admin_service.hpp"
+
+namespace snug::service {
+
+Reply AdminService::cluster() {
+  const CurrentPolicy policy = parts_.policy.current();
+  return {200, codec::write_cluster(parts_.usage.measure().usage,
+                                    {.generation = policy.version,
+                                     .default_profile = policy.policy->default_profile_name})};
+}
+
+Reply AdminService::history() {
+  return {200, codec::write_history(parts_.usage.interval(), parts_.usage.history())};
+}
+
+Reply AdminService::policy() {
+  const ShownPolicy policy = parts_.policy.shown();
+  return {200, codec::write_policy(policy.version, policy.text->source, policy.text->yaml)};
+}
+
+}  // namespace snug::service
