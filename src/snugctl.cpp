@@ -25,6 +25,7 @@ int run(int argc, const char* const* argv) {
   snug::ctl::add_mig(app, chosen_action);
   snug::ctl::add_policy_check(app, chosen_action);
   snug::ctl::add_simulate(app, chosen_action);
+  snug::ctl::add_top(app, chosen_action);
   try {
     if (const std::string message = snug::config::parse_flags(app, argc, argv); !message.empty())
       return report_error(kExitUsage, message + "; see --help");

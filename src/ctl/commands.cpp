@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "snug/base/text.hpp"
+
 namespace snug::ctl {
 namespace {
 
@@ -19,6 +21,19 @@ void set_program(std::string_view path) {
 bool is_plugin() { return started_as_plugin; }
 
 std::string program_name() { return started_as_plugin ? "kubectl snug" : "snugctl"; }
+
+CLI::Option* add_choice(CLI::App& command, const std::string& flag, std::string& value,
+                        const std::string& choices, const std::string& help) {
+  const auto check_choice = [choices](const std::string& chosen) {
+    const std::string all = "|" + choices + "|";
+    const bool is_choice =
+        !chosen.contains('|') && !chosen.empty() && all.contains("|" + chosen + "|");
+    return is_choice ? "" : "must be one of " + choices + ", not " + base::in_quotes(chosen);
+  };
+  return command.add_option(flag, value, help)
+      ->type_name(choices)
+      ->check(CLI::Validator(check_choice, ""));
+}
 
 base::Result<void> print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);

@@ -25,6 +25,11 @@ void add_explain(CLI::App& app, Action& chosen_action);  // explains why a pod i
 void add_mig(CLI::App& app, Action& chosen_action);      // shows profiles and layouts of MIG cards
 void add_policy_check(CLI::App& app, Action& chosen_action);  // checks if a policy file is valid
 void add_simulate(CLI::App& app, Action& chosen_action);      // simulates how policies pack a trace
+void add_top(CLI::App& app, Action& chosen_action);           // shows how full the GPUs are
+
+/// Adds an option whose value must be one of `choices`, which are written `json|yaml`.
+CLI::Option* add_choice(CLI::App& command, const std::string& flag, std::string& value,
+                        const std::string& choices, const std::string& help);
 
 /// Tells the functions below how the program was started: as the plug-in of kubectl, if its name is
 /// kubectl-snug. Called once, by main().

@@ -140,10 +140,12 @@ base::Result<std::string> AdminConnection::body_of(const base::Result<http::Admi
   const bool has_endpoint = !sentence.empty() && !sentence.starts_with("unknown path");
   if (reply->status == kHttpNotFound && !has_endpoint && path != kLivePath)
     return base::fail(base::ErrorCode::kUnavailable, why_unknown_path(path));
-  return base::fail(
-      reply->status == kHttpBadRequest ? base::ErrorCode::kInvalid : base::ErrorCode::kUnavailable,
-      sentence.empty() ? name_ + " answers with status " + std::to_string(reply->status)
-                       : sentence);
+  return base::fail(reply->status == kHttpBadRequest ? base::ErrorCode::kInvalid
+                    : reply->status == kHttpNotFound ? base::ErrorCode::kNotFound
+                                                     : base::ErrorCode::kUnavailable,
+                    sentence.empty()
+                        ? name_ + " answers with status " + std::to_string(reply->status)
+                        : sentence);
 }
 
 /// Why the server has no such endpoint.

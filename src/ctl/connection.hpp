@@ -42,7 +42,8 @@ class AdminConnection {
   [[nodiscard]] static base::Result<AdminConnection> open(const ConnectionFlags& flags);
 
   /// The body of the reply to GET or POST. Errors, each one sentence: kInvalid if a flag is wrong
-  /// or if Snug refuses the query (status 400); kUnavailable and others if there is no such reply.
+  /// or if Snug refuses the query (status 400); kNotFound if Snug knows
+  /// no such object (404); kUnavailable and others if there is no such reply.
   [[nodiscard]] base::Result<std::string> get(const std::string& path, const Query& query = {});
   [[nodiscard]] base::Result<std::string> post(const std::string& path, const std::string& json);
   /// How an error message names the server.

@@ -7,11 +7,10 @@ from tree import Finding
 
 # The layers of the tools come last: snug-extender links none of them.
 TOOLS = ["sim", "sim_codec", "ctl"]
-ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger", "leader", "admission",
-         "codec",
-         "service", "adapters", "config", "app"] + TOOLS
-PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger", "leader", "admission",
-        "sim"]
+ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger",
+         "leader", "admission", "codec", "service", "adapters", "config", "app"] + TOOLS
+PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger",
+        "leader", "admission", "sim"]
 # A program's main file belongs to the last layer that the program links.
 PROGRAMS = {"snug_extender.cpp": "app", "snugctl.cpp": "ctl"}
 
@@ -24,7 +23,8 @@ IMPURE_CODE = re.compile(
     r"::now\s*\(|\bf?printf\s*\(|\bputs\s*\(|\bstd::j?thread\b|\bstd::async\b|\bgetenv\s*\(|\bs?rand\s*\("
     r"|\bstd::c(?:out|err|in)\b|\bsleep_(?:for|until)\b")
 FLOAT = re.compile(r"\b(?:float|double)\b")
-INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "usage", "plan", "advice", "explain", "ledger", "leader", "admission"]
+INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "usage", "plan", "advice", "explain", "ledger", "leader",
+                "admission"]
 LOCKS = re.compile(r"^(mutex|shared_mutex|atomic|snug/base/mutex\.hpp)$")
 # What one file of a pure layer may do that the others may not.
 ALLOWED = {

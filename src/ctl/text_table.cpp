@@ -1,0 +1,224 @@
+#include "ctl/text_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "snug/base/text.hpp"
+
+namespace snug::ctl {
+namespace {
+
+constexpr std::size_t kGap = 2;  // blanks between two columns
+constexpr std::size_t kWidestBar = 12;
+constexpr std::size_t kNarrowestBar = 4;
+constexpr std::size_t kShownOfCutColumn = 16;  // at least
+constexpr std::string_view kColourEnd = "\x1b[0m";
+
+constexpr std::string_view code_of(Colour colour) {
+  constexpr std::array<std::string_view, 7> kCodes{"",         "\x1b[1m",  "\x1b[2m", "\x1b[31m",
+                                                   "\x1b[32m", "\x1b[33m", "\x1b[36m"};
+  return kCodes[static_cast<std::size_t>(colour)];
+}
+
+/// Whether the character may control a terminal: C0, DEL, and C1 in UTF-8.
+bool is_control(std::string_view character) {
+  const auto byte = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return byte < 0x20 || byte == 0x7f;
+  return byte == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+}
+
+/// Calls `visit` with each character of the text; what is not valid or could control a terminal is
+/// a `?`.
+template <typename Visitor>
+void for_each_character(std::string_view text, Visitor visit) {
+  while (!text.empty()) {
+    const std::size_t length = base::character_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    visit(length == 0 || is_control(character) ? std::string_view("?") : character);
+    text.remove_prefix(character.size());
+  }
+}
+
+std::string repeat(std::string_view text, std::size_t times) {
+  std::string repeated;
+  for (std::size_t i = 0; i < times; ++i) repeated += text;
+  return repeated;
+}
+
+/// `portion` of `steps`, rounded; never 0 if something is used, never all if something is free.
+std::int64_t steps_used(Portion portion, std::int64_t steps) {
+  if (portion.whole <= 0 || portion.part <= 0) return 0;
+  if (portion.part >= portion.whole) return steps;
+  const std::int64_t rounded = (portion.part * steps + portion.whole / 2) / portion.whole;
+  return std::clamp<std::int64_t>(rounded, 1, std::max<std::int64_t>(steps - 1, 1));
+}
+
+/// Builds one line of characters, each with its colour.
+class LineBuilder {
+ public:
+  void append(std::string_view text, Colour colour) {
+    for_each_character(text, [&](std::string_view character) {
+      characters_.push_back({text_.size(), character.size(), colour});
+      text_ += character;
+    });
+  }
+
+  void pad_to(std::size_t column) {
+    if (column > characters_.size())
+      append(std::string(column - characters_.size(), ' '), Colour::kNone);
+  }
+
+  /// Returns the line without blanks at its end, cut off at the width of the style.
+  [[nodiscard]] std::string finish(const TextStyle& style) {
+    while (!characters_.empty() && view(characters_.back()) == " ") characters_.pop_back();
+    const bool is_cut = style.width > 0 && characters_.size() > style.width;
+    if (is_cut) characters_.resize(style.width - 1);
+    std::string line;
+    Colour current = Colour::kNone;
+    for (const Character& character : characters_) {
+      if (style.colour && character.colour != current && view(character) != " ") {
+        if (current != Colour::kNone) line += kColourEnd;
+        line += code_of(character.colour);
+        current = character.colour;
+      }
+      line += view(character);
+    }
+    if (current != Colour::kNone) line += kColourEnd;
+    if (is_cut) line += style.unicode ? "…" : "~";
+    return line;
+  }
+
+ private:
+  struct Character {
+    std::size_t start;
+    std::size_t bytes;
+    Colour colour;
+  };
+  [[nodiscard]] std::string_view view(const Character& character) const {
+    return std::string_view(text_).substr(character.start, character.bytes);
+  }
+
+  std::string text_;
+  std::vector<Character> characters_;
+};
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for_each_character(text, [&](std::string_view) { ++width; });
+  return width;
+}
+
+std::string line_text(std::string_view text, Colour colour, const TextStyle& style) {
+  LineBuilder line;
+  line.append(text, colour);
+  return line.finish(style);
+}
+
+std::string bar_text(Portion portion, std::size_t cells, bool unicode) {
+  const auto used = static_cast<std::size_t>(steps_used(portion, static_cast<std::int64_t>(cells)));
+  return repeat(unicode ? "█" : "#", used) + repeat(unicode ? "░" : ".", cells - used);
+}
+
+std::string level_text(Portion portion, bool unicode) {
+  constexpr std::array<const char*, 9> kBlocks{"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (unicode) return kBlocks[static_cast<std::size_t>(steps_used(portion, 8))];
+  const std::int64_t tenths = steps_used(portion, 10);
+  return tenths == 0 ? "." : tenths == 10 ? "#" : std::to_string(tenths);
+}
+
+std::string percent_text(Portion portion) {
+  if (portion.whole <= 0) return "-";
+  return std::to_string(steps_used(portion, 100)) + " %";
+}
+
+std::string gib_text(std::int64_t mib) {
+  const std::int64_t tenths = (mib * 10 + 512) / 1024;
+  if (tenths % 10 == 0 || tenths >= 10'000) return std::to_string((tenths + 5) / 10);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+std::string gpus_text(std::int64_t milli) {
+  std::string text = std::to_string(milli / 1000);
+  if (milli % 1000 == 0) return text;
+  std::string thousandths = std::to_string(1000 + milli % 1000).substr(1);
+  thousandths.erase(thousandths.find_last_not_of('0') + 1);
+  return text + "." + thousandths;
+}
+
+void TextTable::add_line(std::string text, Colour colour) {
+  rows_.push_back({TextCell{.text = std::move(text), .colour = colour}});
+}
+
+TextTable::Widths TextTable::widths() const {
+  Widths widths;
+  for (const Column& column : columns_) widths.without_bar.push_back(display_width(column.title));
+  widths.beside_bar.resize(columns_.size());
+  for (const std::vector<TextCell>& row : rows_) {
+    if (row.size() < 2 && columns_.size() > 1) continue;  // a line across all columns
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::size_t& widest = row[i].bar ? widths.beside_bar[i] : widths.without_bar[i];
+      widest = std::max(widest, display_width(row[i].text) + (row[i].bar ? 1 : 0));
+    }
+  }
+  return widths;
+}
+
+/// The layout with bars of this length; 0: without bars.
+TextTable::Layout TextTable::layout(const Widths& widths, std::size_t bar_cells,
+                                    bool with_all_columns) const {
+  Layout layout{.bar_cells = bar_cells, .widths = widths.without_bar, .total = 0};
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t& width = layout.widths[i];
+    if (const std::size_t beside_bar = widths.beside_bar[i]; beside_bar > 0)
+      width = std::max(width, bar_cells > 0 ? beside_bar + bar_cells : beside_bar - 1);
+    if (columns_[i].room == Room::kIfThereIsRoom && !with_all_columns) width = 0;
+    const bool may_be_cut = columns_[i].room == Room::kMayBeCut;
+    const std::size_t needed = may_be_cut ? std::min(width, kShownOfCutColumn) : width;
+    if (width > 0) layout.total += needed + (layout.total > 0 ? kGap : 0);
+  }
+  return layout;
+}
+
+TextTable::Layout TextTable::fitting_layout(const TextStyle& style) const {
+  const Widths all_widths = widths();
+  for (const bool with_all_columns : {true, false}) {
+    for (std::size_t cells = kWidestBar; cells >= kNarrowestBar; --cells) {
+      Layout fitting = layout(all_widths, cells, with_all_columns);
+      if (style.width == 0 || fitting.total <= style.width) return fitting;
+    }
+  }
+  return layout(all_widths, 0, false);
+}
+
+std::string TextTable::line(const std::vector<TextCell>& row, const Layout& layout,
+                            const TextStyle& style) const {
+  LineBuilder builder;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const TextCell& cell = row[i];
+    const std::size_t width = layout.widths[i];
+    if (width == 0 && row.size() > 1) continue;  // left out
+    builder.pad_to(start);
+    const std::size_t text_width = display_width(cell.text);
+    if (columns_[i].to_the_right && text_width < width) builder.pad_to(start + width - text_width);
+    if (cell.bar && layout.bar_cells > 0)
+      builder.append(bar_text(*cell.bar, layout.bar_cells, style.unicode) + " ", cell.colour);
+    builder.append(cell.text, cell.bar ? Colour::kNone : cell.colour);
+    start += width + kGap;
+  }
+  return builder.finish(style);
+}
+
+std::vector<std::string> TextTable::lines(const TextStyle& style) const {
+  const Layout fitting = fitting_layout(style);
+  std::vector<TextCell> titles;
+  for (const Column& column : columns_)
+    titles.push_back({.text = column.title, .colour = Colour::kBold});
+  std::vector<std::string> text_lines{line(titles, fitting, style)};
+  for (const std::vector<TextCell>& row : rows_) text_lines.push_back(line(row, fitting, style));
+  return text_lines;
+}
+
+}  // namespace snug::ctl
