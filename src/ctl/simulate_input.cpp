@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <initializer_list>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "snug/base/limits.hpp"
-#include "snug/codec/policy_codec.hpp"
 #include "snug/config/files.hpp"
 #include "snug/sim_codec/trace_codec.hpp"
 
@@ -38,9 +37,10 @@ base::Result<void> check_results(const SimulateFlags& flags) {
     return usage_error("--json and --svg name the same file");
   }
   std::vector<std::string> input_paths = flags.policies;
-  input_paths.push_back(flags.nodes);
-  if (flags.pods) input_paths.push_back(*flags.pods);
-  if (flags.arrivals) input_paths.push_back(*flags.arrivals);
+  input_paths.insert(input_paths.end(), flags.cluster.begin(), flags.cluster.end());
+  for (const auto& path : {flags.nodes, flags.pods, flags.arrivals}) {
+    if (path) input_paths.push_back(*path);
+  }
   for (const auto& [flag, path] : {std::pair{"--json", flags.json}, {"--svg", flags.svg}}) {
     if (!path || path == "-") continue;
     const auto overwritten = std::ranges::find_if(
@@ -61,16 +61,60 @@ std::optional<Number> parse_number(const std::string& text) {
   return number;
 }
 
-base::Result<void> check_flags(const SimulateFlags& flags) {
-  if (flags.arrivals && flags.seed) {
-    return usage_error("--arrivals and --seed were both given; only one of them is allowed");
+/// The name of the first of these flags that was given; empty: none was.
+using GivenFlags = std::initializer_list<std::pair<const char*, bool>>;
+std::string first_given(GivenFlags given_flags) {
+  for (const auto& [name, given] : given_flags) {
+    if (given) return name;
   }
-  if (!flags.arrivals && !flags.seed) {
-    return usage_error("the arrivals are missing; give either --arrivals or --seed");
+  return "";
+}
+
+base::Result<void> check_trace_flags(const SimulateFlags& flags) {
+  if (!flags.nodes) return usage_error("--cluster or --nodes is required; see --help");
+  const int orders = (flags.arrivals ? 1 : 0) + (flags.seed ? 1 : 0) + (flags.timestamps ? 1 : 0);
+  if (orders == 0) {
+    return usage_error("the arrivals are missing; give one of --arrivals, --seed and --timestamps");
+  }
+  if (orders > 1) {
+    return usage_error(
+        (flags.arrivals ? std::string("--arrivals and ") + (flags.seed ? "--seed" : "--timestamps")
+                        : std::string("--seed and --timestamps")) +
+        " were both given; only one of them is allowed");
   }
   if (flags.seed && !flags.pods) return usage_error("--seed needs --pods, from which it draws");
+  if (flags.timestamps && !flags.pods)
+    return usage_error("--timestamps needs --pods, whose times it reads");
   if (flags.inflate && !flags.seed)
     return usage_error("--inflate requires --seed, which is missing");
+  return {};
+}
+
+base::Result<void> check_cluster_flags(const SimulateFlags& flags) {
+  const std::string flag = first_given({{"--nodes", flags.nodes.has_value()},
+                                        {"--pods", flags.pods.has_value()},
+                                        {"--arrivals", flags.arrivals.has_value()},
+                                        {"--seed", flags.seed.has_value()},
+                                        {"--inflate", flags.inflate.has_value()},
+                                        {"--timestamps", flags.timestamps}});
+  if (!flag.empty()) {
+    return usage_error("--cluster and " + flag +
+                       " were both given; --cluster has the nodes and the pods");
+  }
+  for (std::size_t i = 0; i < flags.cluster.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (same_file(flags.cluster[k], flags.cluster[i]))
+        return usage_error("--cluster names the same file twice: " + flags.cluster[i]);
+    }
+  }
+  return {};
+}
+
+base::Result<void> check_flags(const SimulateFlags& flags) {
+  if (auto good = flags.cluster.empty() ? check_trace_flags(flags) : check_cluster_flags(flags);
+      !good) {
+    return good;
+  }
   if (flags.policies.size() > base::kMaxComparedPolicies) {
     return usage_error("--policy may be given at most " +
                        std::to_string(base::kMaxComparedPolicies) + " times");
@@ -117,7 +161,7 @@ base::Result<void> draw_trace_arrivals(const std::string& seed, const std::strin
 }
 
 base::Result<void> read_trace(const SimulateFlags& flags, SimulateInput& input) {
-  auto nodes = read_trace_file(flags.nodes, [](const sim_codec::TraceFile& file) {
+  auto nodes = read_trace_file(*flags.nodes, [](const sim_codec::TraceFile& file) {
     return sim_codec::read_trace_nodes(file, base::Limits{});
   });
   if (!nodes) return std::unexpected(nodes.error());
@@ -130,60 +174,28 @@ base::Result<void> read_trace(const SimulateFlags& flags, SimulateInput& input) 
     input.trace.pods = std::move(*pods);
   }
   if (flags.seed) return draw_trace_arrivals(*flags.seed, flags.inflate.value_or("1.3"), input);
+  if (flags.timestamps) {
+    return read_trace_file(*flags.pods, [&](const sim_codec::TraceFile& file) {
+      return sim_codec::read_trace_timestamps(file, input.trace);
+    });
+  }
   return read_trace_file(flags.arrivals.value_or(""), [&](const sim_codec::TraceFile& file) {
     return sim_codec::read_trace_arrivals(file, input.trace);
   });
 }
 
-base::Result<score::PolicyPtr> read_one_policy(std::string_view text, std::string_view source) {
-  base::Result<score::Policy> policy = codec::read_policy(text, source, base::Limits{});
-  if (!policy) return std::unexpected(policy.error());
-  return std::make_shared<const score::Policy>(std::move(*policy));
-}
-
-/// Returns possible names of a policy: its default profile, the file's name without extension, and
-/// the file's path. Only the path is certain to be unique.
-std::vector<std::string> possible_names(const std::string& path, const score::Policy& policy) {
-  return {policy.default_profile_name, std::filesystem::path(path).stem().string(), path};
-}
-
-/// Gives each policy the first of its possible names that no other policy has.
-void make_names_unique(std::vector<NamedPolicy>& policies, const std::vector<std::string>& paths) {
-  std::vector<std::size_t> levels(policies.size(), 0);
-  const auto rename = [&](std::size_t i) {
-    policies[i].name = possible_names(paths[i], *policies[i].policy)[levels[i]];
-  };
-  for (std::size_t i = 0; i < policies.size(); ++i) rename(i);
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::vector<std::size_t> ambiguous;
-    for (std::size_t i = 0; i < policies.size(); ++i) {
-      const auto same = std::ranges::count(policies, policies[i].name, &NamedPolicy::name);
-      if (same > 1 && levels[i] < 2) ambiguous.push_back(i);
-    }
-    for (const std::size_t i : ambiguous) {
-      ++levels[i];
-      rename(i);
-      changed = true;
-    }
-  }
-}
-
-base::Result<void> read_policies(const std::vector<std::string>& paths, SimulateInput& input) {
-  if (paths.empty()) {
-    const auto policy = read_one_policy(codec::default_policy_yaml(), "the default policy");
-    if (!policy) return std::unexpected(policy.error());
-    input.policies.push_back({(*policy)->default_profile_name, *policy});
-    return {};
-  }
+base::Result<void> read_cluster(const std::vector<std::string>& paths, SimulateInput& input) {
+  const base::Limits limits;
+  sim_codec::ClusterReader reader(limits);
   for (const std::string& path : paths) {
-    const base::Result<std::string> text = config::read_file(path, base::Limits{}.max_config_bytes);
+    const std::string source = path == "-" ? "/dev/stdin" : path;
+    const base::Result<std::string> text = config::read_file(source, limits.max_manifest_bytes);
     if (!text) return std::unexpected(text.error());
-    const auto policy = read_one_policy(*text, path);
-    if (!policy) return std::unexpected(policy.error());
-    input.policies.push_back({"", *policy});
+    if (auto added = reader.add({*text, source}); !added) return added;
   }
-  make_names_unique(input.policies, paths);
+  auto cluster = reader.finish();
+  if (!cluster) return std::unexpected(cluster.error());
+  input.cluster = *std::move(cluster);
   return {};
 }
 
@@ -192,10 +204,12 @@ base::Result<void> read_policies(const std::vector<std::string>& paths, Simulate
 base::Result<SimulateInput> read_simulate_input(const SimulateFlags& flags) {
   SimulateInput input;
   if (const auto good = check_flags(flags); !good) return std::unexpected(good.error());
-  if (const auto read = read_policies(flags.policies, input); !read) {
-    return std::unexpected(read.error());
-  }
-  if (const auto read = read_trace(flags, input); !read) return std::unexpected(read.error());
+  auto policies = read_simulated_policies(flags.policies, flags.server);
+  if (!policies) return std::unexpected(policies.error());
+  input.policies = *std::move(policies);
+  const auto read =
+      flags.cluster.empty() ? read_trace(flags, input) : read_cluster(flags.cluster, input);
+  if (!read) return std::unexpected(read.error());
   return input;
 }
 

@@ -6,30 +6,30 @@
 #include <string>
 #include <vector>
 
+#include "ctl/simulate_policies.hpp"
 #include "snug/base/result.hpp"
-#include "snug/score/policy.hpp"
 #include "snug/sim/trace.hpp"
+#include "snug/sim_codec/cluster_codec.hpp"
 
 namespace snug::ctl {
 
 /// The values of the flags, before they are checked.
 struct SimulateFlags {
-  std::string nodes;
+  std::vector<std::string> cluster;  // paths, or "-" for stdin
+  std::optional<std::string> nodes;
   std::optional<std::string> pods;
   std::optional<std::string> arrivals;
   std::optional<std::string> seed;
   std::optional<std::string> inflate;
+  bool timestamps = false;
+  std::optional<std::string> server;
   std::vector<std::string> policies;
   std::optional<std::string> json;  // path, or "-" for stdout
   std::optional<std::string> svg;
 };
 
-struct NamedPolicy {
-  std::string name;  // unique in SimulateInput
-  score::PolicyPtr policy;
-};
-
 struct SimulateInput {
+  std::optional<sim_codec::ReadCluster> cluster;  // nullopt: `trace` is simulated
   sim::Trace trace;
   std::optional<std::uint64_t> seed;
   std::vector<NamedPolicy> policies;  // at least one

@@ -18,7 +18,7 @@
 namespace snug::sim {
 namespace {
 
-/// When the pod of an arrival leaves.
+/// When the pod of an arrival leaves, or would leave if it had been placed.
 struct Departure {
   double at = 0;
   std::size_t arrival = 0;
@@ -54,6 +54,7 @@ class ReplayRun {
         requests_(requests_of(trace_)),
         node_of_(trace_.arrivals.size()),
         allocated_(trace_.arrivals.size()),
+        placed_(trace_.arrivals.size()),
         candidates_(trace_.nodes.size()),
         measures_(trace_) {
     for (std::size_t rank = 0; rank < trace_.nodes.size(); ++rank) {
@@ -69,7 +70,12 @@ class ReplayRun {
   SimulationReport run() {
     const base::TimePoint start = input_.clock.now();
     for (std::size_t i = 0; i < trace_.arrivals.size(); ++i) {
-      depart_before(i);
+      const double now = trace_.time_of(i);
+      while (const auto sample_at = measures_.next_sample_until(now)) {
+        depart_until(*sample_at);
+        measures_.sample(*sample_at);
+      }
+      depart_until(now);
       arrive(i);
     }
     SimulationReport report = measures_.report();
@@ -88,15 +94,16 @@ class ReplayRun {
     return trace_.pods[trace_.arrivals[arrival].pod];
   }
 
-  void depart_before(std::size_t arrival) {
-    while (!departures_.empty() && departures_.top().at <= static_cast<double>(arrival)) {
+  void depart_until(double time) {
+    while (!departures_.empty() && departures_.top().at <= time) {
       const std::size_t departed = departures_.top().arrival;
       departures_.pop();
+      measures_.pod_left(pod_of(departed), allocated_[departed]);
+      if (!placed_[departed]) continue;
       free_hosts_[node_of_[departed]].give_back(host_resources_of(pod_of(departed)));
       const std::string uid = arrival_uid(departed);
       ledger_.end_pod(uid);
       placer_.pod_left(uid, ledger_);
-      measures_.pod_left(allocated_[departed]);
     }
   }
 
@@ -116,12 +123,12 @@ class ReplayRun {
       placer_.commit(arriving, *node, ledger_);
       free_hosts_[node->value].take(host);
       node_of_[arrival] = node->value;
-      if (const auto& lifetime = trace_.arrivals[arrival].lifetime) {
-        departures_.push({static_cast<double>(arrival) + *lifetime, arrival});
-      }
+      placed_[arrival] = true;
     } else {
       placer_.pod_left(uid, ledger_);
     }
+    if (const auto& lifetime = trace_.arrivals[arrival].lifetime)
+      departures_.push({trace_.time_of(arrival) + *lifetime, arrival});
     const ArrivalOutcome outcome = outcome_of(arrival, uid);
     if (node) allocated_[arrival] = allocated_in(outcome, *node);
     measures_.pod_arrived(arriving.pod, node ? std::optional(allocated_[arrival]) : std::nullopt,
@@ -176,7 +183,8 @@ class ReplayRun {
   std::vector<int> memory_slices_;    // memory slices of one GPU, by node; 0: not in MIG mode
   std::vector<model::GpuRequest> requests_;  // the requests of Trace::pods
   std::vector<std::uint32_t> node_of_;       // the node of each arrival that was placed
-  std::vector<AllocatedAmounts> allocated_;  // what each arrival that was placed takes
+  std::vector<AllocatedAmounts> allocated_;  // what each arrival takes
+  std::vector<bool> placed_;                 // whether each arrival was placed
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
   std::vector<base::NodeIndex> candidates_;  // a buffer with room for all nodes
   ReplayMetrics measures_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "snug/base/units.hpp"
 #include "snug/demand/gpu_supply.hpp"
@@ -13,17 +14,7 @@ namespace snug::sim {
 namespace {
 
 constexpr std::size_t kChurnCurvePoints = 200;
-
-double microseconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double, std::micro>(time).count();
-}
-
-/// The quantile `part` (0 to 1) of sorted times, in microseconds; 0 if there are none.
-double quantile(const std::vector<std::chrono::nanoseconds>& sorted, double part) {
-  if (sorted.empty()) return 0;
-  const auto at = static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1));
-  return microseconds(sorted[at]);
-}
+constexpr int kTimeCurvePoints = 600;  // more, since most pods of a real trace may come late
 
 std::optional<double> percent_of(std::int64_t part, std::int64_t all) {
   if (all == 0) return std::nullopt;
@@ -38,7 +29,13 @@ ReplayMetrics::ReplayMetrics(const Trace& trace)
       churns_(trace.churns()) {
   report_.nodes = static_cast<std::int64_t>(trace.nodes.size());
   report_.gpus = trace.gpu_count();
-  decision_times_.reserve(trace.arrivals.size());
+  if (!trace.arrival_seconds.empty()) {
+    report_.axes = CurveAxes::kUseByTime;
+    sample_interval_ = std::max(trace.arrival_seconds.back() / kTimeCurvePoints, 1.0);
+  } else if (churns_) {
+    report_.axes = CurveAxes::kUseByArrivals;
+  }
+  times_.reserve(trace.arrivals.size());
   for (const TraceNode& node : trace.nodes) {
     if (node.mig_card == nullptr) continue;
     total_slices_ += std::int64_t{node.gpus} * node.mig_card->table->memory_slices;
@@ -60,6 +57,7 @@ void ReplayMetrics::pod_arrived(const TracePod& pod,
   const bool placed = allocated.has_value();
   const auto arrival = static_cast<std::size_t>(report_.arrivals++);
   arrived_milli_ += pod.milli();
+  requested_milli_ += pod.milli();
   if (placed) {
     used_milli_ += allocated->milli;
     slices_used_ += allocated->slices;
@@ -68,21 +66,44 @@ void ReplayMetrics::pod_arrived(const TracePod& pod,
     count_rejected(pod);
   }
   count_slices(pod, placed, !churns_ || trace_.is_in_later_half(arrival));
-  if (churns_) {
-    if (trace_.is_in_later_half(arrival)) count_later_half(pod, placed);
-    const std::size_t step = std::max<std::size_t>(1, trace_.arrivals.size() / kChurnCurvePoints);
-    if (arrival % step == 0) add_curve_point(percent(arrived_milli_));
-    return;
-  }
   const std::int64_t level = std::llround(percent(arrived_milli_));
-  if (level == 100) measure_level(at100_, ledger);
-  if (level == 130) measure_level(at130_, ledger);
-  if (report_.curve.empty() || static_cast<double>(level) > report_.curve.back().x) {
-    add_curve_point(static_cast<double>(level));
-  } else {
-    report_.curve.back().allocation_pct = percent(used_milli_);
+  if (!churns_) {
+    if (level == 100) measure_level(at100_, ledger);
+    if (level == 130) measure_level(at130_, ledger);
+  } else if (trace_.is_in_later_half(arrival)) {
+    count_later_half(pod, placed);
+  }
+  extend_curve(arrival, static_cast<double>(level));
+}
+
+void ReplayMetrics::extend_curve(std::size_t arrival, double level) {
+  switch (report_.axes) {
+    case CurveAxes::kUseByDemand:
+      if (report_.curve.empty() || level > report_.curve.back().x) {
+        add_curve_point(level);
+      } else {
+        report_.curve.back().y = percent(used_milli_);
+        report_.reference.back().y = std::min(100.0, percent(arrived_milli_));
+      }
+      return;
+    case CurveAxes::kUseByArrivals: {
+      const std::size_t step = std::max<std::size_t>(1, trace_.arrivals.size() / kChurnCurvePoints);
+      if (arrival % step == 0) add_curve_point(static_cast<double>(arrival));
+      return;
+    }
+    case CurveAxes::kUseByTime:  // sample() extends it
+    case CurveAxes::kFreeByPods:
+      return;
   }
 }
+
+std::optional<double> ReplayMetrics::next_sample_until(double time) const {
+  if (sample_interval_ <= 0) return std::nullopt;
+  const double next = static_cast<double>(report_.curve.size()) * sample_interval_;
+  return next <= time ? std::optional(next) : std::nullopt;
+}
+
+void ReplayMetrics::sample(double time) { add_curve_point(time); }
 
 void ReplayMetrics::count_later_half(const TracePod& pod, bool placed) {
   allocation_.add(percent(used_milli_));
@@ -146,6 +167,7 @@ double ReplayMetrics::fragmentation_pct(const model::Snapshot& snapshot) {
 
 void ReplayMetrics::add_curve_point(double x) {
   report_.curve.push_back({x, percent(used_milli_)});
+  report_.reference.push_back({x, std::min(100.0, percent(requested_milli_))});
 }
 
 SimulationReport ReplayMetrics::report() {
@@ -161,9 +183,7 @@ SimulationReport ReplayMetrics::report() {
         .multi_rejected_pct = percent_of(later_half_.multi_rejected, later_half_.multi)};
   }
   report.mig = mig_report();
-  std::ranges::sort(decision_times_);
-  report.decision_us_p50 = quantile(decision_times_, 0.5);
-  report.decision_us_p99 = quantile(decision_times_, 0.99);
+  std::tie(report.decision_us_p50, report.decision_us_p99) = times_.quantiles();
   return report;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/decision_times.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/model/demand.hpp"
 #include "snug/sim/report.hpp"
@@ -25,16 +26,22 @@ class ReplayMetrics {
   explicit ReplayMetrics(const Trace& trace);
 
   /// Records how long one decision took.
-  void decision_took(std::chrono::nanoseconds took) { decision_times_.push_back(took); }
+  void decision_took(std::chrono::nanoseconds took) { times_.add(took); }
   /// Records an arrival. Must be called in the order of the arrivals, after the pod was placed or
   /// refused. `allocated` is what the pod takes; nullopt: it was refused.
   void pod_arrived(const TracePod& pod, const std::optional<AllocatedAmounts>& allocated,
                    ledger::Ledger& ledger);
-  /// Records that a pod which took `allocated` has left.
-  void pod_left(const AllocatedAmounts& allocated) {
+  /// Records that a pod which took `allocated` has left, or would have left if it had been placed.
+  void pod_left(const TracePod& pod, const AllocatedAmounts& allocated) {
     used_milli_ -= allocated.milli;
     slices_used_ -= allocated.slices;
+    requested_milli_ -= pod.milli();
   }
+  /// Returns when sample() must be called next, if that is before `time` or at it. Nullopt: not
+  /// until then, or the curve is not a curve over time.
+  [[nodiscard]] std::optional<double> next_sample_until(double time) const;
+  /// Adds a point to the curve over time.
+  void sample(double time);
 
   [[nodiscard]] SimulationReport report();
 
@@ -65,6 +72,7 @@ class ReplayMetrics {
   void measure_level(DemandLevel& level, ledger::Ledger& ledger);
   void count_later_half(const TracePod& pod, bool placed);
   [[nodiscard]] double fragmentation_pct(const model::Snapshot& snapshot);
+  void extend_curve(std::size_t arrival, double level);
   void add_curve_point(double x);
   void count_slices(const TracePod& pod, bool placed, bool counts);
   [[nodiscard]] std::optional<MigReport> mig_report() const;
@@ -72,10 +80,12 @@ class ReplayMetrics {
   const Trace& trace_;
   std::int64_t capacity_milli_;  // the cluster's milli-GPU
   bool churns_;
-  std::vector<std::chrono::nanoseconds> decision_times_;
-  SimulationReport report_;         // the values that are counted during the replay
-  std::int64_t used_milli_ = 0;     // milli-GPU in use
-  std::int64_t arrived_milli_ = 0;  // milli-GPU that all pods so far have asked for
+  DecisionTimes times_;
+  SimulationReport report_;           // the values that are counted during the replay
+  std::int64_t used_milli_ = 0;       // milli-GPU in use
+  std::int64_t arrived_milli_ = 0;    // milli-GPU that all pods so far have asked for
+  std::int64_t requested_milli_ = 0;  // the same, without pods that have left or would have left
+  double sample_interval_ = 0;        // of the curve over time; 0: there is no such curve
   DemandLevel at100_;
   DemandLevel at130_;
 

@@ -108,7 +108,7 @@ struct Axis {
 };
 
 bool is_drawable(const sim::CurvePoint& point) {
-  return std::isfinite(point.x) && std::isfinite(point.allocation_pct) && point.x >= 0;
+  return std::isfinite(point.x) && std::isfinite(point.y) && point.x >= 0;
 }
 
 class Chart {
@@ -120,7 +120,7 @@ class Chart {
       for (const sim::CurvePoint& point : report.curve) {
         if (!is_drawable(point)) continue;
         largest_x = std::max(largest_x, point.x);
-        largest_y = std::max(largest_y, point.allocation_pct);
+        largest_y = std::max(largest_y, point.y);
       }
     }
     x_axis_ = Axis::up_to(largest_x > 0 ? largest_x : 100);
@@ -196,8 +196,8 @@ class Chart {
     std::string points;
     for (const sim::CurvePoint& point : report.curve) {
       if (!is_drawable(point)) continue;
-      points += (points.empty() ? "" : " ") + svg_number(x_of(point.x)) + ',' +
-                svg_number(y_of(point.allocation_pct));
+      points +=
+          (points.empty() ? "" : " ") + svg_number(x_of(point.x)) + ',' + svg_number(y_of(point.y));
     }
     svg_ += "<polyline" + line_style(i) + attribute("points", points) + "/>\n";
     const double x = kLeft + kPlotWidth + 20;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -34,31 +35,61 @@ Json mig_json(const std::optional<sim::MigReport>& mig) {
           {"rejected_4_slices_or_more_pct", percent_json(mig->rejected_4_slices_or_more_pct)}};
 }
 
+Json counts_json(const sim::GpuCounts& counts, std::int64_t pods) {
+  return {{"pods", pods},        {"gpus", counts.gpus},         {"in_use", counts.in_use},
+          {"free", counts.free}, {"free_mig", counts.free_mig}, {"closed", counts.closed}};
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json outcome_json(const sim::PodOutcome& pod) {
+  Json reason = nullptr;
+  if (!pod.refusal_code.empty()) reason = {{"code", pod.refusal_code}, {"sentence", pod.refusal}};
+  return {{"namespace", pod.name_space},          {"pod", pod.pod},
+          {"request", text_or_null(pod.request)}, {"node_now", text_or_null(pod.node_now)},
+          {"node", text_or_null(pod.node)},       {"gpus", pod.gpus},
+          {"refused", std::move(reason)}};
+}
+
+Json cluster_json(const sim::SimulationReport& report) {
+  const sim::ClusterResult& cluster = *report.cluster;
+  const auto bound = std::ranges::count_if(
+      cluster.pods, [](const sim::PodOutcome& pod) { return !pod.node_now.empty(); });
+  Json pods = Json::array();
+  for (const sim::PodOutcome& pod : cluster.pods) pods.push_back(outcome_json(pod));
+  return {{"now", counts_json(cluster.now, bound)},
+          {"simulated", counts_json(cluster.simulated, report.accepted)},
+          {"pods", std::move(pods)}};
+}
+
 Json one_report(const sim::SimulationReport& report) {
   const sim::RejectedPods& rejected = report.rejected;
-  return {{"policy", report.policy},
-          {"seed", report.seed ? Json(*report.seed) : Json(nullptr)},
-          {"nodes", report.nodes},
-          {"gpus", report.gpus},
-          {"arrivals", report.arrivals},
-          {"accepted", report.accepted},
-          {"rejected",
-           {{"cpu", rejected.cpu},
-            {"share", rejected.share},
-            {"one", rejected.one},
-            {"multi", rejected.multi}}},
-          {"allocation",
-           {{"at100", percent_json(report.allocation.at100)},
-            {"at130", percent_json(report.allocation.at130)},
-            {"final", percent_json(report.final_allocation)}}},
-          {"fragmentation",
-           {{"at100", percent_json(report.fragmentation.at100)},
-            {"at130", percent_json(report.fragmentation.at130)}}},
-          {"churn", churn_json(report.churn)},
-          {"mig", mig_json(report.mig)},
-          {"decision_us",
-           {{"p50", duration(report.decision_us_p50)}, {"p99", duration(report.decision_us_p99)}}},
-          {"wall_s", duration(report.wall_s)}};
+  Json json = {
+      {"policy", report.policy},
+      {"seed", report.seed ? Json(*report.seed) : Json(nullptr)},
+      {"nodes", report.nodes},
+      {"gpus", report.gpus},
+      {"arrivals", report.arrivals},
+      {"accepted", report.accepted},
+      {"rejected",
+       {{"cpu", rejected.cpu},
+        {"share", rejected.share},
+        {"one", rejected.one},
+        {"multi", rejected.multi}}},
+      {"allocation",
+       {{"at100", percent_json(report.allocation.at100)},
+        {"at130", percent_json(report.allocation.at130)},
+        {"final", percent_json(report.final_allocation)}}},
+      {"fragmentation",
+       {{"at100", percent_json(report.fragmentation.at100)},
+        {"at130", percent_json(report.fragmentation.at130)}}},
+      {"churn", churn_json(report.churn)},
+      {"mig", mig_json(report.mig)},
+      {"decision_us",
+       {{"p50", duration(report.decision_us_p50)}, {"p99", duration(report.decision_us_p99)}}},
+      {"wall_s", duration(report.wall_s)}};
+  if (report.cluster) json["cluster"] = cluster_json(report);
+  return json;
 }
 
 }  // namespace

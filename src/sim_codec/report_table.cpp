@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim_codec/text_table.hpp"
 #include "snug/sim_codec/report_codec.hpp"
 
 namespace snug::sim_codec {
@@ -111,15 +112,12 @@ std::string count(std::int64_t number, std::string_view noun) {
   return std::to_string(number).append(noun).append(number == 1 ? "" : "s");
 }
 
-void append_padded(std::string& line, const std::string& cell, std::size_t width) {
-  line += "  " + std::string(width - std::min(width, cell.size()), ' ') + cell;
-}
-
 }  // namespace
 
 std::string report_table(Reports reports) {
   if (reports.empty()) return "";
   const sim::SimulationReport& first = reports.front();
+  if (first.cluster) return cluster_table(reports);
   std::string table = count(first.nodes, " node") + ", " + count(first.gpus, " GPU") + ", " +
                       count(first.arrivals, " arrival");
   if (first.seed) table += ", seed " + std::to_string(*first.seed);
@@ -127,21 +125,13 @@ std::string report_table(Reports reports) {
 
   std::vector<Row> rows = rows_for(reports);
   rows.insert(rows.begin(), {"", [](const auto& report) { return report.policy; }});
-  std::size_t names = 0;
-  for (const Row& row : rows) names = std::max(names, row.name.size());
-  std::vector<std::size_t> widths;
-  for (const sim::SimulationReport& report : reports) {
-    std::size_t& width = widths.emplace_back(0);
-    for (const Row& row : rows) width = std::max(width, row.cell(report).size());
-  }
+  std::vector<std::vector<std::string>> cells;
   for (const Row& row : rows) {
-    table += std::string(row.name) + std::string(names - row.name.size(), ' ');
-    for (std::size_t i = 0; i < reports.size(); ++i) {
-      append_padded(table, row.cell(reports[i]), widths[i]);
-    }
-    table += '\n';
+    std::vector<std::string>& texts = cells.emplace_back();
+    texts.emplace_back(row.name);
+    for (const sim::SimulationReport& report : reports) texts.push_back(row.cell(report));
   }
-  return table;
+  return table + text_table(cells);
 }
 
 }  // namespace snug::sim_codec

@@ -48,13 +48,51 @@ struct MigReport {
   std::optional<double> rejected_4_slices_or_more_pct;
 };
 
-/// A point of the allocation curve. `x` is the milli-GPU that all pods so far have asked for, and
-/// `allocation_pct` the milli-GPU in use, both in % of the cluster's milli-GPU. If no pod leaves,
-/// there is one point for each `x` rounded to a whole number, at the last arrival with this `x`. If
-/// pods leave, there are about 200 points at regular intervals, and `x` is not rounded.
+/// What the axes of a curve show.
+enum class CurveAxes : std::uint8_t {
+  /// x: the milli-GPU that all pods so far have asked for, y: those in use, both in % of the
+  /// cluster's. There is one point for each `x` rounded to a whole number, at the last arrival with
+  /// this `x`.
+  kUseByDemand,
+  kUseByArrivals,  // x: pods that have arrived; y: milli-GPU in use, in % of the cluster's
+  kUseByTime,      // x: seconds; y: as above
+  kFreeByPods,     // x: pods that have arrived; y: free GPUs
+};
+
 struct CurvePoint {
   double x = 0;
-  double allocation_pct = 0;
+  double y = 0;
+  friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
+};
+
+/// How many GPUs of a cluster are used. The counts `in_use`, `free`, `free_mig` and `closed` add up
+/// to `gpus`.
+struct GpuCounts {
+  std::int64_t gpus = 0;
+  std::int64_t in_use = 0;    // at least one pod holds something of the GPU
+  std::int64_t free = 0;      // no pod holds anything of it, and it is not in MIG mode
+  std::int64_t free_mig = 0;  // no pod holds a slice of it
+  std::int64_t closed = 0;    // it takes no pods, for example because it is unhealthy
+  friend bool operator==(const GpuCounts&, const GpuCounts&) = default;
+};
+
+/// What the simulation of a cluster decided about one pod.
+struct PodOutcome {
+  std::string name_space;
+  std::string pod;
+  std::string request;       // as text; empty: it is malformed
+  std::string node_now;      // empty: the pod is not bound
+  std::string node;          // empty: the pod was refused
+  std::vector<int> gpus;     // the indices of its GPUs; empty also if the kubelet picks them
+  std::string refusal_code;  // empty: the pod was placed
+  std::string refusal;       // a sentence
+};
+
+/// The results for a real cluster, whose pods are simulated as if they arrived one after the other.
+struct ClusterResult {
+  GpuCounts now;
+  GpuCounts simulated;
+  std::vector<PodOutcome> pods;  // in the order of arrival
 };
 
 struct SimulationReport {
@@ -73,7 +111,13 @@ struct SimulationReport {
   double decision_us_p50 = 0;
   double decision_us_p99 = 0;
   double wall_s = 0;
-  std::vector<CurvePoint> curve;  // shown in the chart, not in the JSON
+  std::optional<ClusterResult> cluster;  // nullopt: a trace was simulated
+  // The rest is shown in the chart, not in the JSON.
+  CurveAxes axes = CurveAxes::kUseByDemand;
+  std::vector<CurvePoint> curve;
+  /// With what the curve is compared: the milli-GPU in use if every pod fitted somewhere, or the
+  /// GPUs that are free now.
+  std::vector<CurvePoint> reference;
 };
 
 }  // namespace snug::sim

@@ -1,8 +1,10 @@
 // A trace: a cluster and the pods that arrive at it, as sim_codec/trace_codec reads them. Plain
-// data. Arrivals are in the order of time. The first arrival happens at time 0, the next at time 1,
-// and so on. A pod whose lifetime has ended leaves before the next arrival.
+// data. Arrivals are in the order of time. Unless Trace::arrival_seconds says otherwise, the first
+// arrival happens at time 0, the next at time 1, and so on. A pod whose lifetime has ended leaves
+// before the next arrival.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,18 +49,27 @@ struct TracePod {
 };
 
 struct Arrival {
-  std::size_t pod = 0;             // position in Trace::pods
-  std::optional<double> lifetime;  // the lifetime in arrivals; nullopt: the pod never leaves
+  std::size_t pod = 0;  // position in Trace::pods
+  /// The lifetime in arrivals, or in seconds if the trace has arrival_seconds; nullopt: the pod
+  /// never leaves.
+  std::optional<double> lifetime;
 };
 
 struct Trace {
   std::vector<TraceNode> nodes;  // in the order of rank: if scores are equal, the first node wins
   std::vector<TracePod> pods;
   std::vector<Arrival> arrivals;
+  /// When each arrival happens, in seconds since the first one. Empty: arrivals are the unit of
+  /// time.
+  std::vector<double> arrival_seconds{};
 
   /// Whether pods leave.
   [[nodiscard]] bool churns() const {
-    return !arrivals.empty() && arrivals.front().lifetime.has_value();
+    return std::ranges::any_of(arrivals,
+                               [](const Arrival& arrival) { return arrival.lifetime.has_value(); });
+  }
+  [[nodiscard]] double time_of(std::size_t arrival) const {
+    return arrival_seconds.empty() ? static_cast<double>(arrival) : arrival_seconds[arrival];
   }
   /// Whether the arrival (0-based) belongs to the later half of the arrivals. Results of a trace
   /// whose pods leave are measured over that half.

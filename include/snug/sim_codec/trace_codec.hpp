@@ -5,6 +5,8 @@
 //             are in MIG mode)
 //   pods      columns name, cpu_milli, memory_mib, num_gpu, gpu_milli, and optionally gpu_spec
 //             (the exact names of the GPU models that the pod accepts, separated by `|`)
+//             creation_time and deletion_time: seconds, whole numbers; a pod with an empty
+//             deletion_time never leaves (read_trace_timestamps() only)
 //   arrivals  `p ROW` or `p ROW LIFETIME`: the pod in data row ROW (0-based) of the pods arrives;
 //             `m PROFILE` or `m PROFILE LIFETIME`: a pod that requests a MIG slice arrives;
 //             `n NODE RANK`: among equally good nodes, the one with the lowest rank wins
@@ -12,6 +14,7 @@
 // The columns may have any order. Unknown columns and lines that begin with # are ignored.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,5 +41,12 @@ struct TraceFile {
 /// for each MIG profile that a line with `m` names. trace.nodes and trace.pods must have been read
 /// before. An error leaves the trace unchanged.
 [[nodiscard]] base::Result<void> read_trace_arrivals(const TraceFile& file, sim::Trace& trace);
+
+/// Sets trace.arrivals and trace.arrival_seconds by the times in a CSV of pods, from which
+/// trace.pods was read before. An error leaves the trace unchanged.
+[[nodiscard]] base::Result<void> read_trace_timestamps(const TraceFile& file, sim::Trace& trace);
+
+/// Returns sentences about pods that accept only models that no node has, with their number.
+[[nodiscard]] std::vector<std::string> trace_warnings(const sim::Trace& trace);
 
 }  // namespace snug::sim_codec

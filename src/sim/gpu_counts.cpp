@@ -1,0 +1,94 @@
+#include "sim/gpu_counts.hpp"
+
+#include <algorithm>
+
+#include "snug/base/units.hpp"
+
+namespace snug::sim {
+namespace {
+
+using Units = std::map<std::string, std::int64_t, std::less<>>;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Milli-GPU of units: those of MIG slices and those of whole GPUs or their replicas.
+struct UnitSizes {
+  std::int64_t slice_milli = 0;
+  std::int64_t gpu_milli = 0;
+};
+
+UnitSizes sizes_of(const Units& units, const model::NodeInventory& inventory) {
+  UnitSizes sizes;
+  for (const auto& [resource, count] : units) {
+    const auto slice = inventory.milli_per_unit.find(resource);
+    if (slice != inventory.milli_per_unit.end()) {
+      sizes.slice_milli += count * slice->second.value;
+    } else if (resource == model::kGpuResource || resource == model::kSharedResource) {
+      sizes.gpu_milli +=
+          divide_up(count * base::kWholeGpu.value, std::max<std::int64_t>(inventory.replicas, 1));
+    }
+  }
+  return sizes;
+}
+
+/// Moves up to `milli` thousandths of GPUs from `free` to `taken`.
+void take(std::int64_t milli, std::int64_t& free, std::int64_t& taken) {
+  if (milli <= 0) return;
+  const std::int64_t gpus = std::min(free, divide_up(milli, base::kWholeGpu.value));
+  free -= gpus;
+  taken += gpus;
+}
+
+/// Counts a node of which only the units of the device plug-in are known.
+GpuCounts count_units(const model::NodeState& node) {
+  const model::NodeInventory& inventory = *node.inventory;
+  const UnitSizes capacity = sizes_of(inventory.kubelet_capacity, inventory);
+  GpuCounts counts;
+  counts.gpus = divide_up(capacity.gpu_milli + capacity.slice_milli, base::kWholeGpu.value);
+  counts.free_mig = std::min(counts.gpus, divide_up(capacity.slice_milli, base::kWholeGpu.value));
+  counts.free = counts.gpus - counts.free_mig;
+  return counts;
+}
+
+}  // namespace
+
+GpuCounts count_gpus(const model::NodeState& node) {
+  GpuCounts counts;
+  if (node.gpus.empty()) counts = count_units(node);
+  for (const model::GpuState& gpu : node.gpus) {
+    ++counts.gpus;
+    std::int64_t& kind = !gpu.empty()                              ? counts.in_use
+                         : gpu.closure != model::GpuClosure::kOpen ? counts.closed
+                         : gpu.info->mig_enabled                   ? counts.free_mig
+                                                                   : counts.free;
+    ++kind;
+  }
+  const model::NodeInventory& inventory = *node.inventory;
+  const UnitSizes capacity = sizes_of(inventory.kubelet_capacity, inventory);
+  const UnitSizes usable = sizes_of(inventory.kubelet_allocatable, inventory);
+  // The device plug-in offers fewer units than there are GPUs if some are unhealthy. Labels do not
+  // say which.
+  take(capacity.gpu_milli - usable.gpu_milli - counts.closed * base::kWholeGpu.value, counts.free,
+       counts.closed);
+  const UnitSizes used = sizes_of(node.kubelet_used, inventory);
+  take(used.gpu_milli, counts.free, counts.in_use);
+  take(used.slice_milli, counts.free_mig, counts.in_use);
+  return counts;
+}
+
+GpuCounts count_gpus(const model::Snapshot& snapshot) {
+  GpuCounts sum;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    const model::NodeStatePtr& node = snapshot.nodes[slot];
+    if (node == nullptr) continue;
+    const GpuCounts counts = count_gpus(*node);
+    sum.gpus += counts.gpus;
+    sum.in_use += counts.in_use;
+    sum.free += counts.free;
+    sum.free_mig += counts.free_mig;
+    sum.closed += counts.closed;
+  }
+  return sum;
+}
+
+}  // namespace snug::sim

@@ -1,0 +1,206 @@
+#include "sim_codec/other_assignments.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "snug/base/text.hpp"
+#include "snug/request/quantity.hpp"
+
+namespace snug::sim_codec {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kHamiAllocated = "hami.io/vgpu-devices-allocated";
+constexpr std::string_view kVolcanoRegister = "volcano.sh/node-vgpu-register";
+constexpr std::string_view kVolcanoAllocated = "volcano.sh/vgpu-ids-new";
+constexpr std::string_view kGpushareIndex = "ALIYUN_COM_GPU_MEM_IDX";
+constexpr std::string_view kGpushareNodeModel = "aliyun.accelerator/nvidia_name";
+constexpr const char* kInventory = "snug.dev/inventory";
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string_view value_of(const model::StringMap& texts, std::string_view key) {
+  const auto found = texts.find(key);
+  return found == texts.end() ? std::string_view() : std::string_view(found->second);
+}
+
+/// A GPU as another system registers it.
+struct RegisteredGpu {
+  std::int64_t index = 0;
+  std::string uuid;
+  std::string model;
+  std::int64_t memory_mib = 0;
+  bool healthy = true;
+  bool mig = false;
+};
+
+/// Reads HAMi's register, a JSON array.
+std::optional<std::vector<RegisteredGpu>> read_json_register(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) return std::nullopt;
+  std::vector<RegisteredGpu> gpus;
+  for (const Json& entry : json) {
+    if (!entry.is_object()) return std::nullopt;
+    const auto text_at = [&](const char* key) {
+      const auto found = entry.find(key);
+      return found != entry.end() && found->is_string() ? found->get<std::string>() : "";
+    };
+    const auto number_at = [&](const char* key) -> std::int64_t {
+      const auto found = entry.find(key);
+      return found != entry.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+    };
+    gpus.push_back({.index = number_at("index"),
+                    .uuid = text_at("id"),
+                    .model = text_at("type"),
+                    .memory_mib = number_at("devmem"),
+                    .healthy = entry.value("health", Json(false)) == true,
+                    .mig = text_at("mode") == "mig"});
+  }
+  return gpus;
+}
+
+/// The positions of fields in a register of the form `id,…:id,…:`.
+struct RegisterColumns {
+  std::size_t memory;
+  std::size_t model;
+  std::size_t health;
+  std::size_t mode;
+};
+
+std::optional<std::vector<RegisteredGpu>> read_text_register(std::string_view text,
+                                                             const RegisterColumns& columns) {
+  std::vector<RegisteredGpu> gpus;
+  for (const std::string_view entry : split(text, ':')) {
+    if (entry.empty()) continue;
+    const std::vector<std::string_view> fields = split(entry, ',');
+    if (fields.size() <= columns.health) return std::nullopt;
+    gpus.push_back({.index = static_cast<std::int64_t>(gpus.size()),
+                    .uuid = std::string(fields.front()),
+                    .model = std::string(fields[columns.model]),
+                    .memory_mib = base::parse_integer(fields[columns.memory]).value_or(0),
+                    .healthy = fields[columns.health] == "true",
+                    .mig = fields.size() > columns.mode && fields[columns.mode] == "mig"});
+  }
+  return gpus;
+}
+
+std::optional<std::vector<RegisteredGpu>> registered_gpus(const NodeObject& node,
+                                                          const SystemsInUse& systems) {
+  if (const std::string_view text = value_of(node.annotations, kHamiRegister); !text.empty()) {
+    if (auto gpus = read_json_register(text)) return gpus;
+    return read_text_register(text, {.memory = 2, .model = 4, .health = 6, .mode = 8});
+  }
+  if (const std::string_view text = value_of(node.annotations, kVolcanoRegister); !text.empty())
+    return read_text_register(text, {.memory = 2, .model = 3, .health = 4, .mode = 5});
+  const auto count = request::parse_unit_count(value_of(node.capacity, kGpushareCount));
+  const auto memory = request::parse_unit_count(value_of(node.capacity, kGpushareMemory));
+  constexpr std::int64_t kMostGpus = 64;
+  if (!count || !memory || *count <= 0 || *count > kMostGpus) return std::nullopt;
+  const std::string_view model = value_of(node.traits.labels, kGpushareNodeModel);
+  std::vector<RegisteredGpu> gpus;
+  for (std::int64_t index = 0; index < *count; ++index) {
+    gpus.push_back({.index = index,
+                    .model = model.empty() ? "unknown" : std::string(model),
+                    .memory_mib = *memory / *count * systems.gpushare_unit_mib});
+  }
+  return gpus;
+}
+
+std::string inventory_json(const std::vector<RegisteredGpu>& gpus) {
+  Json list = Json::array();
+  bool mig = false;
+  for (const RegisteredGpu& gpu : gpus) {
+    Json& entry = list.emplace_back(Json{{"index", gpu.index},
+                                         {"model", gpu.model},
+                                         {"memoryMiB", gpu.memory_mib},
+                                         {"healthy", gpu.healthy},
+                                         {"mig", gpu.mig}});
+    if (!gpu.uuid.empty()) entry["uuid"] = gpu.uuid;
+    mig = mig || gpu.mig;
+  }
+  return Json{{"version", 1}, {"dynamicMig", mig}, {"gpus", list}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Reads `uuid,type,MiB,percent:…;…`: containers end with `;`, their devices with `:`. Containers
+/// are those of the pod in order.
+std::vector<model::ReservedContainer> read_allocated(std::string_view text,
+                                                     const PodObject& object) {
+  std::vector<model::ReservedContainer> containers;
+  std::size_t position = 0;
+  for (const std::string_view container : split(text, ';')) {
+    std::vector<model::ReservedDevice> devices;
+    for (const std::string_view device : split(container, ':')) {
+      const std::vector<std::string_view> fields = split(device, ',');
+      constexpr std::size_t kFields = 4;
+      if (fields.size() < kFields || fields[0].empty()) continue;
+      const std::string_view uuid = fields[0].substr(0, fields[0].find('['));  // `[` begins a slice
+      devices.push_back({.index = 0,
+                         .uuid = std::string(uuid),
+                         .mode = model::GpuMode::kTimeSlicing,
+                         .memory = {base::parse_integer(fields[2]).value_or(0)},
+                         .compute = {base::parse_integer(fields[3]).value_or(0) * 10}});
+    }
+    if (!devices.empty() && position < object.resources.size()) {
+      containers.push_back({.name = object.resources[position].first,
+                            .request_text = {},
+                            .assigned = std::move(devices)});
+    }
+    ++position;
+  }
+  return containers;
+}
+
+std::vector<model::ReservedContainer> read_gpushare_index(std::string_view text,
+                                                          const PodObject& object,
+                                                          const SystemsInUse& systems) {
+  const auto index = base::parse_integer(text);
+  if (!index || *index < 0) return {};
+  std::vector<model::ReservedContainer> containers;
+  for (const auto& [name, amounts] : object.resources) {
+    const auto units = request::parse_unit_count(value_of(amounts, kGpushareMemory));
+    if (!units || *units <= 0) continue;
+    containers.push_back({.name = name,
+                          .request_text = {},
+                          .assigned = std::vector<model::ReservedDevice>{
+                              {.index = static_cast<int>(*index),
+                               .mode = model::GpuMode::kTimeSlicing,
+                               .memory = {*units * systems.gpushare_unit_mib}}}});
+  }
+  return containers;
+}
+
+}  // namespace
+
+void translate_node(const NodeObject& object, const SystemsInUse& systems, model::NodeFacts& node) {
+  if (node.annotations.contains(kInventory)) return;
+  const auto gpus = registered_gpus(object, systems);
+  if (!gpus || gpus->empty()) return;
+  node.annotations.emplace(kInventory, inventory_json(*gpus));
+  // The device plug-ins of these systems offer several units for each GPU.
+  for (model::StringMap* units : {&node.capacity, &node.allocatable}) units->clear();
+}
+
+std::vector<model::ReservedContainer> assigned_by_other_system(const PodObject& object,
+                                                               const SystemsInUse& systems) {
+  for (const std::string_view key : {kHamiAllocated, kVolcanoAllocated}) {
+    if (const std::string_view text = value_of(object.annotations, key); !text.empty())
+      return read_allocated(text, object);
+  }
+  const std::string_view index = value_of(object.annotations, kGpushareIndex);
+  return index.empty() ? std::vector<model::ReservedContainer>{}
+                       : read_gpushare_index(index, object, systems);
+}
+
+}  // namespace snug::sim_codec
