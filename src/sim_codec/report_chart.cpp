@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "sim_codec/chart_layout.hpp"
 #include "snug/base/text.hpp"
 #include "snug/sim_codec/report_codec.hpp"
 
@@ -11,35 +12,66 @@ namespace snug::sim_codec {
 namespace {
 
 // These lengths are in units of the SVG, which are pixels unless a viewer scales the SVG.
-constexpr double kLeft = 70;
-constexpr double kTop = 70;
-constexpr double kPlotWidth = 720;
-constexpr double kPlotHeight = 480;
-constexpr double kLegendWidth = 250;
-constexpr double kLegendRow = 24;
-constexpr double kWidth = kLeft + kPlotWidth + kLegendWidth;
-constexpr double kHeight = kTop + kPlotHeight + 60;
-constexpr double kMaxTicks = 14;
+constexpr double kWidth = 960;
+constexpr double kHeight = 574;
+constexpr double kLeft = 56;
+constexpr double kTop = 122;
+constexpr double kPlotWidth = 660;
+constexpr double kPlotHeight = 392;
+constexpr double kRight = kLeft + kPlotWidth;
+constexpr double kBottom = kTop + kPlotHeight;
+constexpr double kLabelGap = 21;
+constexpr double kLabelX = kRight + 26;
+// The small picture of the whole run.
+constexpr double kOverviewWidth = 188;
+constexpr double kOverviewHeight = 64;
+constexpr double kOverviewLeft = kWidth - kOverviewWidth - 20;
+constexpr double kOverviewTop = 20;
+constexpr int kMostXTicks = 10;
+constexpr int kMostYTicks = 8;
 constexpr std::size_t kShownName = 24;  // how many characters of a policy's name are shown
+constexpr double kSecondsPerHour = 3600;
+constexpr double kSecondsPerDay = 86400;
 
-/// The palette of Okabe and Ito, which people with colour blindness can distinguish, without its
-/// yellow.
-constexpr auto kColours = std::to_array<std::string_view>(
-    {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00"});
+/// The colours of a line on a light and on a dark background. The light ones are the palette of
+/// Okabe and Ito, which people with colour blindness can distinguish, without its yellow.
+struct LineColour {
+  std::string_view light;
+  std::string_view dark;
+};
+constexpr auto kColours = std::to_array<LineColour>({{"#0072b2", "#58a6ff"},
+                                                     {"#d55e00", "#ff8f40"},
+                                                     {"#009e73", "#3fd6a4"},
+                                                     {"#b0568c", "#e79fc8"},
+                                                     {"#24292f", "#e6edf3"},
+                                                     {"#2f9fd8", "#9bd7ff"},
+                                                     {"#b87700", "#f2c14e"}});
 /// The number of dash patterns and the number of colours have no common divisor, so the first 35
 /// lines have distinct styles.
 constexpr auto kDashes = std::to_array<std::string_view>({"", "9 4", "2 3", "12 3 2 3", "5 2"});
 
-/// Returns the number with at most two decimals. Does not depend on the locale.
-std::string svg_number(double value) {
+/// Returns the number with `decimals` decimals. Does not depend on the locale.
+std::string fixed_number(double value, int decimals) {
   std::array<char, 64> text{};
-  const auto [end, error] =
-      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 2);
-  std::string shown(text.data(), error == std::errc{} ? end : text.data());
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value,
+                                          std::chars_format::fixed, decimals);
+  return {text.data(), error == std::errc{} ? end : text.data()};
+}
+
+/// Returns the number with at most `decimals` decimals.
+std::string svg_number(double value, int decimals = 2) {
+  std::string shown = fixed_number(value, decimals);
   if (shown.find('.') == std::string::npos) return shown;
   while (shown.ends_with('0')) shown.pop_back();
   if (shown.ends_with('.')) shown.pop_back();
-  return shown;
+  return shown == "-0" ? "0" : shown;
+}
+
+/// Puts a comma after each three digits.
+std::string grouped(std::string text) {
+  for (std::size_t at = std::min(text.find('.'), text.size()); at > 3; at -= 3)
+    text.insert(at - 3, ",");
+  return text;
 }
 
 std::string escaped_character(std::string_view character) {
@@ -77,141 +109,293 @@ std::string attribute(std::string_view name, std::string_view value) {
 }
 
 /// Returns an SVG text at (x, y). `anchor` says which part of the text is at x: start, middle or
-/// end.
-std::string label(double x, double y, std::string_view anchor, std::string_view escaped_text) {
-  return "<text" + attribute("x", svg_number(x)) + attribute("y", svg_number(y)) +
-         attribute("text-anchor", anchor) + '>' + std::string(escaped_text) + "</text>\n";
+/// end. `style` is the class of the text.
+std::string label(double x, double y, std::string_view anchor, std::string_view style,
+                  std::string_view escaped_text) {
+  return "<text" + attribute("class", style) + attribute("x", svg_number(x, 1)) +
+         attribute("y", svg_number(y, 1)) + attribute("text-anchor", anchor) + '>' +
+         std::string(escaped_text) + "</text>\n";
 }
 
 /// Returns an SVG line from (x1, y1) to (x2, y2).
-std::string straight(double x1, double y1, double x2, double y2, std::string_view colour) {
-  return "<line" + attribute("x1", svg_number(x1)) + attribute("y1", svg_number(y1)) +
-         attribute("x2", svg_number(x2)) + attribute("y2", svg_number(y2)) +
-         attribute("stroke", colour) + "/>\n";
+std::string straight(double x1, double y1, double x2, double y2, std::string_view style) {
+  return "<line" + attribute("class", style) + attribute("x1", svg_number(x1, 1)) +
+         attribute("y1", svg_number(y1, 1)) + attribute("x2", svg_number(x2, 1)) +
+         attribute("y2", svg_number(y2, 1)) + "/>\n";
 }
 
-/// An axis from 0 to `last` with a tick every `step`, which is 1, 2 or 5 times a power of 10.
-struct Axis {
-  double last = 100;
-  double step = 10;
+std::string box(double x, double y, double width, double height, std::string_view style) {
+  return "<rect" + attribute("class", style) + attribute("x", svg_number(x, 1)) +
+         attribute("y", svg_number(y, 1)) + attribute("width", svg_number(width, 1)) +
+         attribute("height", svg_number(height, 1)) + "/>\n";
+}
 
-  static Axis up_to(double largest) {
-    Axis axis{.last = std::max(largest, 1.0)};
-    double power = std::pow(10.0, std::floor(std::log10(axis.last / kMaxTicks)));
-    for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
-      axis.step = power * factor;
-      if (axis.last / axis.step <= kMaxTicks) break;
+/// The style sheet. The colours follow the viewer's choice of a light or dark appearance.
+std::string style_sheet(std::size_t lines) {
+  const auto colours = [lines](auto colour_of) {
+    std::string rules;
+    for (std::size_t i = 0; i < std::min(lines, kColours.size()); ++i) {
+      const std::string colour(colour_of(kColours[i]));
+      rules += ".c" + std::to_string(i) + "{stroke:" + colour + "}.t" + std::to_string(i) +
+               "{fill:" + colour + "}";
     }
-    axis.last = std::ceil(axis.last / axis.step - 1e-9) * axis.step;
-    return axis;
+    return rules;
+  };
+  return "<style>\n"
+         "text{fill:#24292f}.soft{fill:#59636e;font-size:12px}.end{font-weight:600}"
+         ".title{font-size:18px;font-weight:600}\n"
+         ".paper{fill:#ffffff}.grid{stroke:#e4e8ec}.axis{stroke:#8c959f}"
+         ".zoom{fill:#0969da;fill-opacity:.14;stroke:#0969da}\n"
+         ".line{fill:none;stroke-width:2.25;stroke-linejoin:round}"
+         ".ref{fill:none;stroke:#8c959f;stroke-width:1.5;stroke-dasharray:1.5 4;"
+         "stroke-linecap:round}.lead{stroke-width:1;fill:none}.thin{stroke-width:1}\n" +
+         colours([](const LineColour& colour) { return colour.light; }) +
+         "\n@media (prefers-color-scheme:dark){text{fill:#e6edf3}.soft{fill:#9198a1}"
+         ".paper{fill:#0d1117}.grid{stroke:#262c36}.axis,.ref{stroke:#6e7681}"
+         ".zoom{fill:#58a6ff;stroke:#58a6ff}\n" +
+         colours([](const LineColour& colour) { return colour.dark; }) + "}\n</style>\n";
+}
+
+/// The words of a chart, which depend on what its axes show.
+struct ChartWords {
+  std::string_view title;
+  std::string_view y;
+  std::string_view reference;
+  std::string_view unit;  // after a value of y
+};
+
+ChartWords words_for(sim::CurveAxes axes) {
+  constexpr std::string_view kUse = "GPUs in use, % of all GPUs";
+  switch (axes) {
+    case sim::CurveAxes::kUseByDemand:
+      return {"GPUs in use as demand arrives", kUse, "requested", " %"};
+    case sim::CurveAxes::kUseByArrivals:
+    case sim::CurveAxes::kUseByTime:
+      return {"GPUs in use as pods arrive and leave", kUse, "requested", " %"};
+    case sim::CurveAxes::kFreeByPods:
+      return {"GPUs left free as the cluster's pods are placed", "GPUs free", "now", ""};
+  }
+  return {};
+}
+
+/// The unit of the x axis, and its name.
+struct HorizontalUnit {
+  double size = 1;
+  std::string_view name;
+};
+
+HorizontalUnit horizontal_unit(sim::CurveAxes axes, const ChartRange& range) {
+  constexpr double kEnough = 3;
+  switch (axes) {
+    case sim::CurveAxes::kUseByDemand:
+      return {1, "GPUs that the arrived pods requested, % of all GPUs"};
+    case sim::CurveAxes::kUseByArrivals:
+      return {1, "time, in arrivals of pods"};
+    case sim::CurveAxes::kFreeByPods:
+      return {1, "pods that have arrived"};
+    case sim::CurveAxes::kUseByTime:
+      if (range.length() >= kEnough * kSecondsPerDay)
+        return {kSecondsPerDay, "days since the first pod arrived"};
+      if (range.length() >= kEnough * kSecondsPerHour)
+        return {kSecondsPerHour, "hours since the first pod arrived"};
+      return {1, "seconds since the first pod arrived"};
+  }
+  return {};
+}
+
+/// A part of the picture that shows a window of the curves.
+struct Frame {
+  double left;
+  double top;
+  double width;
+  double height;
+  ChartWindow window;
+
+  [[nodiscard]] double x_of(double value) const {
+    return left + (value - window.x.low) / window.x.length() * width;
+  }
+  [[nodiscard]] double y_of(double value) const {
+    return top + height - (value - window.y.low) / window.y.length() * height;
+  }
+  [[nodiscard]] std::string polyline(std::span<const sim::CurvePoint> curve,
+                                     const std::string& attributes) const {
+    std::string points;
+    for (const sim::CurvePoint& point : drawable_points(curve)) {
+      points += (points.empty() ? "" : " ") + svg_number(x_of(point.x), 1) + ',' +
+                svg_number(y_of(point.y), 1);
+    }
+    return "<polyline" + attributes + attribute("points", points) + "/>\n";
   }
 };
 
-bool is_drawable(const sim::CurvePoint& point) {
-  return std::isfinite(point.x) && std::isfinite(point.y) && point.x >= 0;
-}
-
 class Chart {
  public:
-  explicit Chart(std::span<const sim::SimulationReport> reports) : reports_(reports) {
-    double largest_x = 0;
-    double largest_y = 100;
-    for (const sim::SimulationReport& report : reports) {
-      for (const sim::CurvePoint& point : report.curve) {
-        if (!is_drawable(point)) continue;
-        largest_x = std::max(largest_x, point.x);
-        largest_y = std::max(largest_y, point.y);
-      }
-    }
-    x_axis_ = Axis::up_to(largest_x > 0 ? largest_x : 100);
-    y_axis_ = Axis::up_to(largest_y);
-  }
+  explicit Chart(std::span<const sim::SimulationReport> reports)
+      : reports_(reports),
+        axes_(reports.empty() ? sim::CurveAxes::kUseByDemand : reports.front().axes),
+        words_(words_for(axes_)),
+        whole_(whole_window(reports)),
+        plot_{kLeft, kTop, kPlotWidth, kPlotHeight, window_of_difference(reports)},
+        is_zoomed_(plot_.window.x.low > 0 || plot_.window.y.low > 0) {}
 
   std::string write() {
     svg_ = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", svg_number(kWidth)) +
            attribute("height", svg_number(kHeight)) +
            attribute("viewBox", "0 0 " + svg_number(kWidth) + ' ' + svg_number(kHeight)) +
-           " role=\"img\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#222222\">\n";
+           " role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n";
     write_title();
     write_x_axis();
     write_y_axis();
-    for (std::size_t i = 0; i < reports_.size(); ++i) write_curve(i);
+    write_curves();
+    write_end_labels();
+    if (is_zoomed_) write_overview();
     return std::move(svg_) + "</svg>\n";
   }
 
  private:
-  [[nodiscard]] double x_of(double value) const {
-    return kLeft + value / x_axis_.last * kPlotWidth;
-  }
-  [[nodiscard]] double y_of(double value) const {
-    return kTop + kPlotHeight - value / y_axis_.last * kPlotHeight;
-  }
   void write_title() {
-    const std::string title = "GPUs in use as demand arrives";
-    svg_ += "<title>" + title + "</title>\n";
-    // Without this white background, a viewer might show the chart on a dark background.
-    svg_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-    svg_ +=
-        "<g font-size=\"18\" font-weight=\"bold\">" + label(kLeft, 30, "start", title) + "</g>\n";
+    svg_ += "<title>" + std::string(words_.title) + "</title>\n" + style_sheet(reports_.size()) +
+            "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + "<clipPath id=\"plot\">" +
+            box(kLeft, kTop - 2, kPlotWidth, kPlotHeight + 4, "paper") + "</clipPath>\n" +
+            label(kLeft, 36, "start", "title", words_.title);
     if (reports_.empty()) return;
     const sim::SimulationReport& first = reports_.front();
-    std::string about = std::to_string(first.nodes) + " nodes, " + std::to_string(first.gpus) +
-                        " GPUs, " + std::to_string(first.arrivals) + " arrivals";
+    const bool cluster = axes_ == sim::CurveAxes::kFreeByPods;
+    std::string about = grouped(std::to_string(first.nodes)) + " nodes, " +
+                        grouped(std::to_string(first.gpus)) + " GPUs, " +
+                        grouped(std::to_string(first.arrivals)) +
+                        (cluster ? " pods that ask for GPUs" : " arrivals");
     if (first.seed) about += ", seed " + std::to_string(*first.seed);
-    svg_ += label(kLeft, 52, "start", about);
+    svg_ += label(kLeft, 57, "start", "soft", about);
+    if (is_zoomed_) {
+      svg_ += label(kLeft, 75, "start", "soft",
+                    reports_.size() > 1 ? "Enlarged: the part where the policies differ"
+                                        : "Enlarged: the part where not everything fits");
+    }
   }
 
   void write_x_axis() {
-    const double bottom = kTop + kPlotHeight;
-    for (double tick = 0; tick <= x_axis_.last + x_axis_.step / 2; tick += x_axis_.step) {
-      svg_ += straight(x_of(tick), kTop, x_of(tick), bottom, "#e4e4e4");
-      svg_ += label(x_of(tick), bottom + 18, "middle", svg_number(tick));
+    const HorizontalUnit unit = horizontal_unit(axes_, plot_.window.x);
+    const ChartRange range{plot_.window.x.low / unit.size, plot_.window.x.high / unit.size};
+    const ChartTicks ticks = ticks_in(range, kMostXTicks);
+    for (const double tick : ticks.values) {
+      const double x = plot_.x_of(tick * unit.size);
+      svg_ += straight(x, kBottom, x, kBottom + 5, "axis");
+      svg_ += label(x, kBottom + 21, "middle", "soft", grouped(svg_number(tick)));
     }
-    svg_ += straight(kLeft, bottom, kLeft + kPlotWidth, bottom, "#222222");
-    svg_ += label(kLeft + kPlotWidth / 2, bottom + 44, "middle",
-                  "GPUs that the arrived pods requested (% of the cluster's GPUs)");
+    svg_ += straight(kLeft, kBottom, kRight, kBottom, "axis");
+    svg_ += label(kLeft + kPlotWidth / 2, kBottom + 44, "middle", "soft", unit.name);
   }
 
   void write_y_axis() {
-    for (double tick = 0; tick <= y_axis_.last + y_axis_.step / 2; tick += y_axis_.step) {
-      svg_ += straight(kLeft, y_of(tick), kLeft + kPlotWidth, y_of(tick), "#e4e4e4");
-      svg_ += label(kLeft - 8, y_of(tick) + 4, "end", svg_number(tick));
+    for (const double tick : ticks_in(plot_.window.y, kMostYTicks).values) {
+      svg_ += straight(kLeft, plot_.y_of(tick), kRight, plot_.y_of(tick), "grid");
+      svg_ += label(kLeft - 10, plot_.y_of(tick) + 4, "end", "soft", grouped(svg_number(tick)));
     }
-    svg_ += straight(kLeft, kTop, kLeft, kTop + kPlotHeight, "#222222");
-    const double middle = kTop + kPlotHeight / 2;
-    svg_ += "<g transform=\"rotate(-90 20 " + svg_number(middle) + ")\">" +
-            label(20, middle, "middle", "GPUs in use (% of the cluster's GPUs)") + "</g>\n";
+    svg_ += label(kLeft - 30, kTop - 14, "start", "soft", words_.y);
   }
 
-  /// Returns the colour and dash pattern of the report's line, in the plot and in the legend.
-  static std::string line_style(std::size_t report) {
+  /// Returns the colour and dash pattern of the report's line.
+  static std::string line_style(std::size_t report, std::string_view more_classes) {
     const std::string_view dash = kDashes[report % kDashes.size()];
-    return attribute("stroke", kColours[report % kColours.size()]) +
-           (dash.empty() ? "" : attribute("stroke-dasharray", dash)) +
-           " fill=\"none\" stroke-width=\"2\"";
+    return attribute("class", "line c" + std::to_string(report % kColours.size()) +
+                                  std::string(more_classes)) +
+           (dash.empty() ? "" : attribute("stroke-dasharray", dash));
   }
 
-  void write_curve(std::size_t i) {
-    const sim::SimulationReport& report = reports_[i];
-    std::string points;
-    for (const sim::CurvePoint& point : report.curve) {
-      if (!is_drawable(point)) continue;
-      points +=
-          (points.empty() ? "" : " ") + svg_number(x_of(point.x)) + ',' + svg_number(y_of(point.y));
+  void write_curves() {
+    svg_ += "<g clip-path=\"url(#plot)\">\n";
+    if (!reports_.empty())
+      svg_ += plot_.polyline(reports_.front().reference, attribute("class", "ref"));
+    // The first policy is drawn last, on top of the others.
+    for (std::size_t i = reports_.size(); i-- > 0;)
+      svg_ += plot_.polyline(reports_[i].curve, line_style(i, ""));
+    svg_ += "</g>\n";
+  }
+
+  /// A name and a value at the end of a line.
+  struct EndLabel {
+    std::string text;
+    double y = 0;      // of the line's end
+    std::string line;  // class of the line that leads to the label
+    std::string fill;  // class of the text
+  };
+
+  /// As many decimals as distinguish the values, at most two.
+  [[nodiscard]] int end_decimals() const {
+    if (axes_ == sim::CurveAxes::kFreeByPods) return 0;
+    for (std::size_t i = 0; i < reports_.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        if (reports_[i].curve.empty() || reports_[k].curve.empty()) continue;
+        const double a = reports_[i].curve.back().y;
+        const double b = reports_[k].curve.back().y;
+        if (a != b && fixed_number(a, 1) == fixed_number(b, 1)) return 2;
+      }
     }
-    svg_ += "<polyline" + line_style(i) + attribute("points", points) + "/>\n";
-    const double x = kLeft + kPlotWidth + 20;
-    const double y = kTop + 10 + static_cast<double>(i) * kLegendRow;
-    svg_ += "<polyline" + line_style(i) +
-            attribute("points", svg_number(x) + ',' + svg_number(y) + ' ' + svg_number(x + 40) +
-                                    ',' + svg_number(y)) +
-            "/>\n";
-    svg_ += label(x + 48, y + 4, "start", escaped(report.policy, kShownName));
+    return 1;
+  }
+
+  [[nodiscard]] std::vector<EndLabel> end_labels() const {
+    std::vector<EndLabel> labels;
+    const int decimals = end_decimals();
+    const auto add = [&](const std::vector<sim::CurvePoint>& curve, const std::string& name,
+                         EndLabel end_label) {
+      const auto points = drawable_points(curve);
+      if (points.empty()) return;
+      const double value = points.back().y;
+      end_label.text =
+          name + ' ' + grouped(fixed_number(value, decimals)) + std::string(words_.unit);
+      end_label.y = std::clamp(plot_.y_of(value), kTop, kBottom);
+      labels.push_back(std::move(end_label));
+    };
+    for (std::size_t i = 0; i < reports_.size(); ++i) {
+      const std::string colour = std::to_string(i % kColours.size());
+      add(reports_[i].curve, escaped(reports_[i].policy, kShownName),
+          {.text = {}, .line = "lead c" + colour, .fill = "end t" + colour});
+    }
+    if (!reports_.empty()) {
+      add(reports_.front().reference, std::string(words_.reference),
+          {.text = {}, .line = "lead axis", .fill = "soft"});
+    }
+    return labels;
+  }
+
+  void write_end_labels() {
+    const std::vector<EndLabel> labels = end_labels();
+    std::vector<double> wanted;
+    for (const EndLabel& end_label : labels) wanted.push_back(end_label.y);
+    const std::vector<double> ys = spread_labels(wanted, kLabelGap, {kTop, kBottom});
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      svg_ +=
+          "<polyline" + attribute("class", labels[i].line) +
+          attribute("points", svg_number(kRight + 2, 1) + ',' + svg_number(labels[i].y, 1) + ' ' +
+                                  svg_number(kRight + 12, 1) + ',' + svg_number(ys[i], 1) + ' ' +
+                                  svg_number(kLabelX - 5, 1) + ',' + svg_number(ys[i], 1)) +
+          "/>\n";
+      svg_ += label(kLabelX, ys[i] + 4.5, "start", labels[i].fill, labels[i].text);
+    }
+  }
+
+  void write_overview() {
+    const Frame overview{kOverviewLeft, kOverviewTop, kOverviewWidth, kOverviewHeight, whole_};
+    for (std::size_t i = reports_.size(); i-- > 0;)
+      svg_ += overview.polyline(reports_[i].curve, line_style(i, " thin"));
+    svg_ += straight(kOverviewLeft, kOverviewTop + kOverviewHeight, kOverviewLeft + kOverviewWidth,
+                     kOverviewTop + kOverviewHeight, "axis");
+    const double left = overview.x_of(plot_.window.x.low);
+    const double top = overview.y_of(std::min(plot_.window.y.high, whole_.y.high));
+    svg_ += box(left, top, overview.x_of(plot_.window.x.high) - left,
+                overview.y_of(plot_.window.y.low) - top, "zoom");
+    svg_ += label(kOverviewLeft - 8, kOverviewTop + kOverviewHeight - 1, "end", "soft",
+                  "the whole run");
   }
 
   std::span<const sim::SimulationReport> reports_;
-  Axis x_axis_;
-  Axis y_axis_;
+  sim::CurveAxes axes_;
+  ChartWords words_;
+  ChartWindow whole_;
+  Frame plot_;
+  bool is_zoomed_;
   std::string svg_;
 };
 
