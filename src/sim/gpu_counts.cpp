@@ -55,8 +55,10 @@ GpuCounts count_units(const model::NodeState& node) {
 GpuCounts count_gpus(const model::NodeState& node) {
   GpuCounts counts;
   if (node.gpus.empty()) counts = count_units(node);
+  std::int64_t unhealthy = 0;
   for (const model::GpuState& gpu : node.gpus) {
     ++counts.gpus;
+    if (!gpu.info->healthy) ++unhealthy;
     std::int64_t& kind = !gpu.empty()                              ? counts.in_use
                          : gpu.closure != model::GpuClosure::kOpen ? counts.closed
                          : gpu.info->mig_enabled                   ? counts.free_mig
@@ -66,9 +68,9 @@ GpuCounts count_gpus(const model::NodeState& node) {
   const model::NodeInventory& inventory = *node.inventory;
   const UnitSizes capacity = sizes_of(inventory.kubelet_capacity, inventory);
   const UnitSizes usable = sizes_of(inventory.kubelet_allocatable, inventory);
-  // The device plug-in offers fewer units than there are GPUs if some are unhealthy. Labels do not
-  // say which.
-  take(capacity.gpu_milli - usable.gpu_milli - counts.closed * base::kWholeGpu.value, counts.free,
+  // The device plug-in offers fewer units than there are GPUs if some are unhealthy. Labels, unlike
+  // the annotation, do not say which.
+  take(capacity.gpu_milli - usable.gpu_milli - unhealthy * base::kWholeGpu.value, counts.free,
        counts.closed);
   const UnitSizes used = sizes_of(node.kubelet_used, inventory);
   take(used.gpu_milli, counts.free, counts.in_use);

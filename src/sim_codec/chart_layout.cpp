@@ -77,7 +77,11 @@ std::optional<double> first_difference(const std::vector<Curve>& curves, double 
   const auto first =
       std::ranges::find_if(distances, [&](double distance) { return distance > visible; });
   if (first == distances.end()) return std::nullopt;
-  return xs[static_cast<std::size_t>(first - distances.begin())];
+  const auto at = static_cast<std::size_t>(first - distances.begin());
+  if (at == 0) return xs[0];
+  // Between two points the distance grows linearly.
+  const double part = (visible - distances[at - 1]) / (distances[at] - distances[at - 1]);
+  return xs[at - 1] + part * (xs[at] - xs[at - 1]);
 }
 
 }  // namespace
@@ -106,7 +110,7 @@ ChartWindow window_of_difference(std::span<const sim::SimulationReport> reports)
   const std::vector<Curve> curves = all_curves(reports);
   const auto begin = first_difference(curves, whole.y.high);
   if (!begin) return whole;
-  ChartRange heights = heights_at(curves, *begin);
+  ChartRange heights = heights_at(curves, *begin);  // no curve need have a point there
   for (const Curve& curve : curves) {
     for (const sim::CurvePoint& point : curve) {
       if (point.x < *begin) continue;

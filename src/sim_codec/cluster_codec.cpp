@@ -30,7 +30,7 @@ class ClusterBuilder {
     node.inventory = codec::read_inventory(facts, limits_);
     const std::string& closed = node.inventory.closed_message;
     if (!closed.empty())
-      sentences_.count("node", facts.name, "that Snug gives no shares: " + closed);
+      sentences_.count("node", facts.name, "that Snug would not use fully: " + closed);
     node_names_.insert(facts.name);
   }
 
@@ -96,7 +96,7 @@ class ClusterBuilder {
     const std::string name = info.full_name();
     const auto count = [&](std::string_view about) { sentences_.count("pod", name, about); };
     for (const std::string& resource : translation.not_understood)
-      count("requesting " + resource + ", which the simulation cannot read: left where it is");
+      count("requesting " + resource + ", which the simulation cannot read: left where they are");
     if (object.claims_devices)
       count("claiming devices by a ResourceClaim, which the simulation does not read");
     if (translation.is_placeholder)
@@ -110,7 +110,7 @@ class ClusterBuilder {
       count("with scheduling gates: not simulated");
       return;
     }
-    if (info.facts.has_other_constraints) {
+    if (object.has_other_rules || translation.needs_other_resources) {
       count(
           "with host ports, volume claims, pod affinity, spreading or other resources, which the "
           "simulation ignores");

@@ -1,6 +1,6 @@
 #include "sim_codec/cluster_objects.hpp"
 
-#include <array>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -87,6 +87,33 @@ void add_containers(const KubeJson& containers, PodObject& pod) {
   }
 }
 
+template <typename Predicate>
+bool any_of(const KubeJson& list, Predicate predicate) {
+  return list.is_array() && std::any_of(list.begin(), list.end(), predicate);
+}
+
+bool has_other_rules(const KubeJson& spec) {
+  const KubeJson& affinity = member(spec, "affinity");
+  const auto is_required = [&](const char* kind) {
+    return !member(member(affinity, kind), "requiredDuringSchedulingIgnoredDuringExecution")
+                .empty();
+  };
+  return is_required("podAffinity") || is_required("podAntiAffinity") ||
+         any_of(member(spec, "topologySpreadConstraints"),
+                [](const KubeJson& rule) {
+                  return text_of(member(rule, "whenUnsatisfiable")) == "DoNotSchedule";
+                }) ||
+         any_of(member(spec, "volumes"),
+                [](const KubeJson& volume) {
+                  return member(volume, "persistentVolumeClaim").is_object() ||
+                         member(volume, "ephemeral").is_object();
+                }) ||
+         any_of(member(spec, "containers"), [](const KubeJson& container) {
+           return any_of(member(container, "ports"),
+                         [](const KubeJson& port) { return member(port, "hostPort").is_number(); });
+         });
+}
+
 void add_pod(const KubeJson& object, ClusterObjects& objects) {
   const KubeJson& metadata = member(object, "metadata");
   const KubeJson& spec = member(object, "spec");
@@ -96,6 +123,7 @@ void add_pod(const KubeJson& object, ClusterObjects& objects) {
   add_containers(member(spec, "initContainers"), pod);
   add_containers(member(spec, "containers"), pod);
   pod.claims_devices = !member(spec, "resourceClaims").empty();
+  pod.has_other_rules = has_other_rules(spec);
   objects.pods.insert_or_assign(
       {text_of(member(metadata, "namespace")), text_of(member(metadata, "name"))}, std::move(pod));
 }
@@ -168,7 +196,7 @@ class ObjectsReader {
   /// Parts of objects that are long and not read.
   static bool is_long_part(const KubeJson& key) {
     return key == "managedFields" || key == "containerStatuses" || key == "images" ||
-           key == "volumes" || key == "conditions";
+           key == "conditions";
   }
 
   ClusterObjects& objects_;

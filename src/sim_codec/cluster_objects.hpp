@@ -28,6 +28,9 @@ struct PodObject {
   /// CPU, memory, storage and snug.dev/*. Init containers first, as in PodFacts.
   std::vector<std::pair<std::string, model::StringMap>> resources;
   bool claims_devices = false;  // spec.resourceClaims is not empty
+  /// Whether the pod has host ports, volume claims, required pod (anti-)affinity or DoNotSchedule
+  /// spreading.
+  bool has_other_rules = false;
 };
 
 struct ClusterObjects {

@@ -128,22 +128,27 @@ bool concerns_gpus(std::string_view resource) {
   return resource.find("gpu") != std::string_view::npos || name.starts_with("mig-");
 }
 
-std::vector<std::string> not_understood_in(const PodObject& object, const ResourceForm* form) {
-  std::vector<std::string> names;
+/// Sorts the resources that are neither Snug's nor those of `form`, which may be null.
+void note_other_resources(const PodObject& object, const ResourceForm* form,
+                          PodTranslation& translation) {
+  std::vector<std::string>& names = translation.not_understood;
   for (const auto& [container, amounts] : object.resources) {
     for (const auto& [name, amount] : amounts) {
       const bool translated =
           form != nullptr && (name == form->count || name == form->memory ||
                               name == form->percentage || name == form->compute);
-      if (translated || request::is_kubelet_gpu_resource(name) || !concerns_gpus(name) ||
+      if (translated || request::is_kubelet_gpu_resource(name) ||
           std::ranges::find(kIgnoredResources, name) != kIgnoredResources.end() ||
           request::parse_unit_count(amount) == 0) {
         continue;
       }
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+      if (!concerns_gpus(name)) {
+        translation.needs_other_resources = true;
+      } else if (std::ranges::find(names, name) == names.end()) {
+        names.push_back(name);
+      }
     }
   }
-  return names;
 }
 
 }  // namespace
@@ -176,7 +181,7 @@ PodTranslation translate_pod(const PodObject& object, const SystemsInUse& system
     return translation;
   }
   const ResourceForm* form = form_of(object, systems);
-  translation.not_understood = not_understood_in(object, form);
+  note_other_resources(object, form, translation);
   if (!translation.not_understood.empty()) return translation;
   if (form != nullptr) {
     translate_resources(object, *form, systems, pod);

@@ -35,6 +35,8 @@ struct PodTranslation {
   std::string system;
   /// The GPU resources that are not understood; they are not translated.
   std::vector<std::string> not_understood;
+  /// Whether the pod requests other resources of nodes than CPU, memory and GPUs.
+  bool needs_other_resources = false;
   /// What the system assigned to the pod's containers. Empty: nothing, or it cannot be read.
   std::vector<model::ReservedContainer> assigned;
   /// Whether the pod only keeps a GPU for pods of another scheduler, and requests nothing itself.
