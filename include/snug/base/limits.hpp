@@ -190,6 +190,17 @@ inline constexpr std::int64_t kMaxEvictionWorkPerCall = 200'000;
 // Cost of one repacking advice (advice/repack.hpp), some hundred milliseconds in all. Work is
 // counted in calls of fit(). The computation of a node state counts as a few calls.
 inline constexpr std::int64_t kMaxRepackWork = 300'000;
+
+// Cost of one explanation (explain/explain.hpp), some ten milliseconds in all. kMaxExplainNodes:
+// nodes on which ends of pods and changes of nodes are tried. kMaxExplainEndWork: work to find pods
+// whose end helps. kMaxExplainRepackWork: RepackInput::max_work.
+inline constexpr std::size_t kMaxExplainNodes = 32;
+inline constexpr std::int64_t kMaxExplainEndWork = 4'000;
+inline constexpr std::int64_t kMaxExplainRepackWork = 12'000;
+/// Decisions of filter that are remembered until the bind (each keeps its snapshot alive), and
+/// comparisons that are kept for bound pods (some 500 bytes each).
+inline constexpr std::size_t kMaxDecisionNotes = 256;
+inline constexpr std::size_t kMaxPlacementRecords = 10'000;
 /// kMaxRepackMoves: at most this many pods are moved. kMaxPodsForPairs: the search tries all pairs
 /// of movable pods of a node only if the node has at most this many movable pods.
 inline constexpr std::size_t kMaxRepackMoves = 32;

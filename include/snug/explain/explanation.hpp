@@ -18,17 +18,6 @@
 #include "snug/model/reservation.hpp"
 #include "snug/model/sharing_rules.hpp"
 
-namespace snug::base {
-// Cost of one explanation, some ten milliseconds in all. kMaxExplainNodes: nodes on which ends of
-// pods and changes of nodes are tried. kMaxExplainEndWork: calls of fit() for the ends of pods.
-// kMaxExplainRepackWork: RepackInput::max_work.
-inline constexpr std::size_t kMaxExplainNodes = 32;
-inline constexpr std::int64_t kMaxExplainEndWork = 4'000;
-inline constexpr std::int64_t kMaxExplainRepackWork = 12'000;
-inline constexpr std::size_t kMaxDecisionNotes = 256;
-inline constexpr std::size_t kMaxPlacementRecords = 10'000;
-}  // namespace snug::base
-
 namespace snug::explain {
 
 /// One container's request in words: `25 % of the memory and compute of one GPU`.
