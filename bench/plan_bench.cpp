@@ -1,6 +1,6 @@
 // Measures how long decisions take without HTTP: a plan over all nodes, a reservation and the next
 // snapshot, the choice of victims on one node, placements beside nominated pods, repacking advice,
-// and the worst case of comparing GPU models. Run: build/dev/bench/plan_bench
+// explanations, and the worst case of comparing GPU models. Run: build/dev/bench/plan_bench
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "snug/advice/repack.hpp"
+#include "snug/explain/explain.hpp"
 #include "snug/fit/fit.hpp"
 #include "snug/fit/node_usage.hpp"
 #include "snug/ledger/ledger.hpp"
@@ -373,45 +374,61 @@ model::HoldingPtr share_on(const model::NodeInventory& node, int gpu, int thousa
   return holding;
 }
 
-/// Finds repacking advice for a pod that requests `asked` whole GPUs, on `nodes` nodes of eight
-/// GPUs. Each GPU is filled with shares up to `filled` thousandths.
-void advise_on_repacking(benchmark::State& state) {
-  std::mt19937_64 random(42);
-  const int filled = static_cast<int>(state.range(1));
-  model::Snapshot snapshot;
-  std::vector<model::NodeStatePtr> states;
-  auto names = std::make_shared<model::NameIndex>();
-  for (int n = 0; n < state.range(0); ++n) {
-    auto node = std::make_shared<const model::NodeInventory>(node_of(n, 8));
-    std::vector<model::HoldingPtr> holdings;
-    for (int gpu = 0; gpu < 8; ++gpu) {
-      for (int left = filled; left > 0;) {
-        const int size = std::min(left, 50 * static_cast<int>(1 + random() % 12));
-        holdings.push_back(share_on(*node, gpu, size));
-        left -= size;
+/// A cluster of nodes with eight GPUs, each filled with shares up to `filled` thousandths, and a
+/// pod that requests `asked` whole GPUs, or half a GPU if `asked` is 0. Arguments: nodes, filled,
+/// asked.
+struct FilledCluster {
+  explicit FilledCluster(const benchmark::State& state) {
+    std::mt19937_64 random(42);
+    std::vector<model::NodeStatePtr> states;
+    auto names = std::make_shared<model::NameIndex>();
+    for (int n = 0; n < state.range(0); ++n) {
+      auto node = std::make_shared<const model::NodeInventory>(node_of(n, 8));
+      std::vector<model::HoldingPtr> holdings;
+      for (int gpu = 0; gpu < 8; ++gpu) {
+        for (int left = static_cast<int>(state.range(1)); left > 0;) {
+          const int size = std::min(left, 50 * static_cast<int>(1 + random() % 12));
+          holdings.push_back(share_on(*node, gpu, size));
+          left -= size;
+        }
       }
+      names->emplace(node->name, base::NodeIndex{static_cast<std::uint32_t>(n)});
+      states.push_back(fit::build_node_state(node, std::move(holdings)));
     }
-    names->emplace(node->name, base::NodeIndex{static_cast<std::uint32_t>(n)});
-    states.push_back(fit::build_node_state(node, std::move(holdings)));
+    snapshot.nodes = model::NodeTable(states);
+    snapshot.names = std::move(names);
+    model::ContainerRequest& container = request.containers.front();
+    if (state.range(2) == 0) {
+      container.device = model::FractionRequest{500};
+      container.text = "gpu-fraction=0.5";
+    } else {
+      container.device = model::WholeGpuRequest{};
+      container.count = state.range(2);
+      container.text = "gpu-fraction=" + std::to_string(state.range(2));
+    }
   }
-  snapshot.nodes = model::NodeTable(states);
-  snapshot.names = std::move(names);
+  [[nodiscard]] plan::IncomingPod incoming() const {
+    return {.name_space = "default",
+            .rank = rank,
+            .request = request,
+            .profiles = profiles,
+            .sharing = sharing};
+  }
+
+  model::Snapshot snapshot;
   model::GpuRequest request = quarter();
-  request.containers.front().device = model::WholeGpuRequest{};
-  request.containers.front().count = state.range(2);
-  const score::Profile profile = profile_of("best-fit");
-  const score::ProfileChoice profiles{profile};
-  const model::SharingRules sharing;
-  const model::PodRank rank{.uid = "pod"};
-  const plan::IncomingPod incoming{.name_space = "default",
-                                   .rank = rank,
-                                   .request = request,
-                                   .profiles = profiles,
-                                   .sharing = sharing};
+  score::Profile profile = profile_of("best-fit");
+  score::ProfileChoice profiles{profile};
+  model::SharingRules sharing;
+  model::PodRank rank{.uid = "pod"};
+};
+
+void advise_on_repacking(benchmark::State& state) {
+  const FilledCluster cluster(state);
   std::size_t moves = 0;
   for (auto _ : state) {
-    const advice::RepackAdvice advice =
-        advice::repack({.snapshot = snapshot, .incoming = incoming, .protected_uids = {}});
+    const advice::RepackAdvice advice = advice::repack(
+        {.snapshot = cluster.snapshot, .incoming = cluster.incoming(), .protected_uids = {}});
     moves = advice.moves.size();
     state.SetLabel(advice.explanation);
   }
@@ -426,6 +443,30 @@ BENCHMARK(advise_on_repacking)
     ->Args({5000, 600, 2})
     ->Args({5000, 600, 8})
     ->Args({5000, 900, 8})
+    ->Args({5000, 1000, 8})
+    ->Unit(benchmark::kMillisecond);
+
+/// Explains why a pod fits on none of the nodes, with advice.
+void explain_a_refusal(benchmark::State& state) {
+  const FilledCluster cluster(state);
+  std::size_t advice = 0;
+  for (auto _ : state) {
+    const explain::Explanation explanation = explain::explain(
+        {.snapshot = cluster.snapshot, .incoming = cluster.incoming(), .protected_uids = {}});
+    advice = explanation.advice.size();
+    benchmark::DoNotOptimize(explanation.feasible);
+  }
+  state.counters["advice"] = static_cast<double>(advice);
+}
+BENCHMARK(explain_a_refusal)
+    ->ArgNames({"nodes", "filled", "asked"})
+    ->Args({1000, 600, 0})
+    ->Args({5000, 600, 0})
+    ->Args({5000, 950, 0})
+    ->Args({5000, 1000, 0})
+    ->Args({5000, 600, 1})
+    ->Args({5000, 1000, 1})
+    ->Args({5000, 600, 8})
     ->Args({5000, 1000, 8})
     ->Unit(benchmark::kMillisecond);
 

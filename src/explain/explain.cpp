@@ -226,8 +226,8 @@ std::vector<Advice> find_advice(const ExplainInput& input, Survey& survey) {
 
 }  // namespace
 
-std::vector<RequestLine> request_lines(const model::GpuRequest& request) {
-  std::vector<RequestLine> lines;
+std::vector<RequestInWords> request_in_words(const model::GpuRequest& request) {
+  std::vector<RequestInWords> lines;
   for (const model::ContainerRequest& container_request : request.containers) {
     lines.push_back({.container = container_request.container,
                      .count = container_request.count,

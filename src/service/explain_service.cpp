@@ -43,7 +43,7 @@ codec::ExplainReply::Node to_reply(const explain::NodeReason& reason) {
 }
 
 void set_request(const model::GpuRequest& request, codec::ExplainReply& reply) {
-  for (const explain::RequestLine& line : explain::request_lines(request))
+  for (const explain::RequestInWords& line : explain::request_in_words(request))
     reply.request.push_back({line.container, line.count, line.text, line.asks});
 }
 

@@ -25,7 +25,7 @@ struct ExplainInput {
 };
 
 /// The containers that request GPUs, in the pod's order.
-[[nodiscard]] std::vector<RequestLine> request_lines(const model::GpuRequest& request);
+[[nodiscard]] std::vector<RequestInWords> request_in_words(const model::GpuRequest& request);
 
 /// Explains why the pod fits or does not fit.
 ///   - Each advice has been tried on the snapshot: after this change alone the pod fits on a node.

@@ -21,7 +21,7 @@
 namespace snug::explain {
 
 /// One container's request in words: `25 % of the memory and compute of one GPU`.
-struct RequestLine {
+struct RequestInWords {
   std::string container;
   std::int64_t count = 1;  // devices, or units of a kubelet-assigned resource
   std::string text;        // ContainerRequest::text

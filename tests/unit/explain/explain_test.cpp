@@ -150,7 +150,7 @@ TEST(ExplainTest, NodesWithoutCpuAreToldApart) {
 
 TEST(ExplainTest, RequestsAreToldInWords) {
   const auto asks = [](const model::GpuRequest& request) {
-    return explain::request_lines(request).front().asks;
+    return explain::request_in_words(request).front().asks;
   };
   EXPECT_EQ(asks(make_fraction(250)), "25 % of the memory and compute of one GPU");
   EXPECT_EQ(asks(make_fraction(333)), "33.3 % of the memory and compute of one GPU");
