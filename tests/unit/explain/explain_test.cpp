@@ -139,7 +139,7 @@ TEST(ExplainTest, ACapIsToldWithItsAmounts) {
 
 TEST(ExplainTest, NodesWithoutCpuAreToldApart) {
   RepackScenario on({"n1: A 1000"}, {"a n1 g0:300 cpu=3000"}, make_fraction(500));
-  on.inventories.front().host = {.known = true, .resources = {4000, 1 << 30}, .pod_slots = 110};
+  on.inventories.front().host = {.resources = {4000, 1 << 30}, .pod_slots = 110, .known = true};
   on.incoming.host.cpu_milli = 2000;
   const explain::Explanation explanation = explained(on);
   EXPECT_EQ(explanation.feasible, 0);

@@ -16,8 +16,6 @@ class AdminDefragTest : public ServiceTest {
   void SetUp() override {
     policy_yaml = "version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n";
     start();
-    monitor.emplace(
-        service::UsageParts{ledger, pending, readiness, *policy_store, clock, wall_clock}, limits);
     admin.emplace(service::AdminParts{ledger, pending, readiness, *policy_store, *monitor});
   }
   /// A share on each of two GPUs of n1, and of the one GPU of n2.
@@ -43,8 +41,6 @@ class AdminDefragTest : public ServiceTest {
     return {.name_space = {}, .pod = {}, .request = annotations};
   }
 
-  base::SystemClock wall_clock;
-  std::optional<service::UsageMonitor> monitor;
   std::optional<service::AdminService> admin;
 };
 

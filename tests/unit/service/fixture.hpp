@@ -17,6 +17,7 @@
 #include "snug/codec/policy_codec.hpp"
 #include "snug/service/extender_service.hpp"
 #include "snug/service/reconciler.hpp"
+#include "snug/service/usage_monitor.hpp"
 #include "support/fake_ports.hpp"
 
 namespace snug::testing {
@@ -79,6 +80,12 @@ class ScriptedApi final : public service::ApiPort {
   int gets = 0;
   std::vector<base::Generation> touches;
   std::vector<model::Notice> notices;
+};
+
+class SetWallClock final : public base::WallClock {
+ public:
+  [[nodiscard]] std::chrono::sys_seconds now() const override { return time; }
+  std::chrono::sys_seconds time{std::chrono::seconds{1'800'000'000}};
 };
 
 class CountingMetrics final : public NoMetrics {
@@ -147,6 +154,8 @@ class ServiceTest : public ::testing::Test, protected ProcessParts {
     base::Result<score::Policy> policy = codec::read_policy(policy_yaml, "policy", limits);
     ASSERT_TRUE(policy) << policy.error().message;
     policy_store.emplace(std::make_shared<const score::Policy>(*std::move(policy)));
+    monitor.emplace(
+        service::UsageParts{ledger, pending, readiness, *policy_store, clock, wall_clock}, limits);
     service = std::make_unique<service::ExtenderService>(
         service::ServiceParts{ledger, pending, readiness, fence, *policy_store, placements, api,
                               metrics, log, clock, first_sight},
@@ -217,6 +226,8 @@ class ServiceTest : public ::testing::Test, protected ProcessParts {
   std::vector<std::string> scheduler_names;
   std::string policy_yaml{codec::default_policy_yaml()};
   std::optional<service::PolicyStore> policy_store;
+  SetWallClock wall_clock;
+  std::optional<service::UsageMonitor> monitor;
   service::PodCreator* first_sight = nullptr;
   std::unique_ptr<service::ExtenderService> service;
 };

@@ -11,12 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-class SetWallClock final : public base::WallClock {
- public:
-  [[nodiscard]] std::chrono::sys_seconds now() const override { return time; }
-  std::chrono::sys_seconds time{std::chrono::seconds{1'800'000'000}};
-};
-
 class UsageMonitorTest : public ServiceTest {
  protected:
   void SetUp() override {
@@ -25,8 +19,6 @@ class UsageMonitorTest : public ServiceTest {
         "version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n"
         "sharing: [{namespaces: [def*], capMilli: 1500}]\n";
     start();
-    monitor.emplace(
-        service::UsageParts{ledger, pending, readiness, *policy_store, clock, wall_clock}, limits);
     admin.emplace(service::AdminParts{ledger, pending, readiness, *policy_store, *monitor});
   }
   void place(const std::string& name, const std::string& share) {
@@ -40,8 +32,6 @@ class UsageMonitorTest : public ServiceTest {
     return json::parse(reply.body);
   }
 
-  SetWallClock wall_clock;
-  std::optional<service::UsageMonitor> monitor;
   std::optional<service::AdminService> admin;
 };
 
