@@ -107,7 +107,7 @@ base::Result<AdminConnection> AdminConnection::open(const ConnectionFlags& flags
     if (!forward && pods->size() == 1) return std::unexpected(forward.error());
     if (!forward) continue;
     AdminConnection connection(*std::move(forward), flags.snug_namespace);
-    if (decides(connection, reply) || pods->size() == 1) return connection;
+    if (pods->size() == 1 || decides(connection, reply)) return connection;
   }
   // Nobody decides, so any replica that answers has the same to say.
   base::Result<PortForward> forward = start_port_forward(kubectl, pods->front());
