@@ -164,6 +164,10 @@ std::string parse_flags(CLI::App& app, int argc, const char* const* argv) {
   try {
     // CLI11 requires the reverse order.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    message = extra_words_message(blamed_command(app));  // there is no help on unknown words
+    if (message.empty()) throw;
+    return message;
   } catch (const CLI::Success&) {
     throw;
   } catch (const CLI::ParseError& error) {

@@ -10,15 +10,21 @@ namespace snug::ctl {
 namespace {
 
 constexpr std::string_view kPluginName = "kubectl-snug";
+constexpr std::string_view kCompleterName = "kubectl_complete-snug";  // kubectl starts it
 bool started_as_plugin = false;
+bool started_as_completer = false;
 
 }  // namespace
 
 void set_program(std::string_view path) {
-  started_as_plugin = path.substr(path.rfind('/') + 1) == kPluginName;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  started_as_completer = name == kCompleterName;
+  started_as_plugin = name == kPluginName || started_as_completer;
 }
 
 bool is_plugin() { return started_as_plugin; }
+
+bool is_completer() { return started_as_completer; }
 
 std::string program_name() { return started_as_plugin ? "kubectl snug" : "snugctl"; }
 

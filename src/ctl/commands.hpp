@@ -19,9 +19,11 @@ using Action = std::function<int()>;
 
 /// Each function adds one subcommand with its flags to `app`. If the command line names the
 /// subcommand, app.parse() sets `chosen_action` to its action.
-void add_admission(CLI::App& app, Action& chosen_action);  // prints the admission policies
+void add_admission(CLI::App& app, Action& chosen_action);   // prints the admission policies
+void add_completion(CLI::App& app, Action& chosen_action);  // prints a script for a shell
 void add_defrag(CLI::App& app, Action& chosen_action);   // advises which pods to move to make room
 void add_explain(CLI::App& app, Action& chosen_action);  // explains why a pod is where it is
+void add_man(CLI::App& app, Action& chosen_action);      // prints the manual page
 void add_mig(CLI::App& app, Action& chosen_action);      // shows profiles and layouts of MIG cards
 void add_policy_check(CLI::App& app, Action& chosen_action);  // checks if a policy file is valid
 void add_simulate(CLI::App& app, Action& chosen_action);      // simulates how policies pack a trace
@@ -32,9 +34,11 @@ CLI::Option* add_choice(CLI::App& command, const std::string& flag, std::string&
                         const std::string& choices, const std::string& help);
 
 /// Tells the functions below how the program was started: as the plug-in of kubectl, if its name is
-/// kubectl-snug. Called once, by main().
+/// kubectl-snug, or to complete its command lines, if it is kubectl_complete-snug. Called once, by
+/// main().
 void set_program(std::string_view path);
 [[nodiscard]] bool is_plugin();
+[[nodiscard]] bool is_completer();
 /// What people type to start the program: `snugctl` or `kubectl snug`.
 [[nodiscard]] std::string program_name();
 

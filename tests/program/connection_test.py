@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 from programs import SNUGCTL, run, start, start_extender
+from terminal import CTRL_C, Terminal
 
 FAKE = Path(__file__).resolve().with_name("fake_kubectl.py")
 
@@ -159,6 +160,27 @@ class PortForwardTest(WithKubectl):
         self.assertEqual(done.stdout, "kubectl snug: no pod default/nobody is pending\n")
         done = self.plugin("defrag", "--pod", "nobody", "-n", "mine")
         self.assertEqual(done.stdout, "kubectl snug: no pod mine/nobody is pending\n")
+
+    def test_watch_goes_on_when_snug_was_away(self):
+        """The port-forward breaks, and the next one leads to another Snug."""
+        process, admin = start_extender(self)
+        self.orders["admin"]["snug-a"] = admin.removeprefix("http://")
+        terminal = Terminal(self, [self.program, "top", "pods", "--watch", "--interval", "100ms"], (200, 30),
+                            {**self.environment(), "LC_ALL": "C"})
+        terminal.read_until("NAMESPACE  POD")
+        process.terminate()
+        process.wait(30)
+        terminal.read_until("out of date: kubectl port-forward to pod snug/snug-a ")
+        terminal.text = ""
+        _, admin = start_extender(self)
+        self.orders["admin"]["snug-a"] = admin.removeprefix("http://")
+        self.environment()
+        terminal.read_until("\x1b[H\x1b[1mNAMESPACE  POD")
+        while "out of date" in terminal.text.rpartition("\x1b[H")[2] or not terminal.text.endswith("\x1b[J"):
+            terminal.read()
+        terminal.press(CTRL_C)
+        self.assertEqual(terminal.process.wait(30), -signal.SIGINT)
+        self.check_all_ended()
 
     def test_labels_choose_nodes(self):
         self.orders["nodes"] = ["t4", "l40s", "of-no-gpu"]

@@ -11,7 +11,8 @@ namespace snug::config {
 [[nodiscard]] std::string kebab_case(std::string_view camel_case);
 
 /// Parses a command line. Returns one sentence that says what is wrong with it; empty if it is
-/// valid. Throws CLI::CallForHelp and CLI::CallForVersion.
+/// valid. Throws CLI::CallForHelp, unless there are unknown words beside --help, and
+/// CLI::CallForVersion.
 [[nodiscard]] std::string parse_flags(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace snug::config

@@ -49,6 +49,25 @@ TEST_P(BadFlagsTest, AreOneSentence) {
             GetParam().sentence);
 }
 
+TEST(FlagsTest, ThereIsNoHelpOnUnknownWords) {
+  const Row rows[] = {
+      {"chek --help", "unknown command \"chek\"; expected one of policy, top"},
+      {"--help chek", "unknown command \"chek\"; expected one of policy, top"},
+      {"policy chek --help", "unknown command \"chek\"; expected check"},
+      {"policy check --no-such -h", "unknown flag --no-such"},
+  };
+  for (const Row& row : rows) {
+    CLI::App app("", "tool");
+    app.add_subcommand("policy")->add_subcommand("check");
+    app.add_subcommand("top");
+    std::istringstream line("tool " + row.line);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
+    std::vector<const char*> argv;
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    EXPECT_EQ(config::parse_flags(app, static_cast<int>(argv.size()), argv.data()), row.sentence);
+  }
+}
+
 TEST(FlagsTest, HelpIsNoMistake) {
   for (const char* word : {"--help", "-h"}) {
     CLI::App app("", "tool");
