@@ -18,7 +18,8 @@ build_packages=(
 kubernetes_packages=(openssl python3-pip)
 test_packages=(
   "${kubernetes_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
-  libcpp-httplib-dev patch clang-19 libclang-rt-19-dev python3-jsonschema python3-venv)
+  libcpp-httplib-dev patch clang-19 libclang-rt-19-dev python3-jsonschema python3-venv
+  fish mandoc zsh)
 lint_packages=(clang-tidy-19 clang-format-19)
 
 give_up() {

@@ -1,9 +1,9 @@
-"""The completion of command lines in the shells and kubectl, the manual pages, and the files that an installation has."""
+"""The completion of command lines in the shells, the manual pages, and the files that an installation has. That kubectl
+completes its plug-in is in tests/e2e."""
 
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -99,12 +99,6 @@ class ShellTest(unittest.TestCase):
             done = run("fish", "--no-config", "-c", f"snugctl completion fish | source; complete -C '{line}'", **PATH)
             self.assertEqual([each.split("\t")[0] for each in done.stdout.splitlines()], wanted)
 
-    @need("kubectl")
-    def test_kubectl_completes_its_plugin(self):
-        for words, wanted in ((["top", "--outp"], "--output\t"), (["to"], "top\t"), (["top", "-o", "ya"], "yaml\n:4")):
-            done = run("kubectl", "__complete", "snug", *words, **PATH)
-            self.assertIn(f"\n{wanted}", "\n" + done.stdout)
-
     def test_there_is_a_script_for_three_shells(self):
         done = run(SNUGCTL, "completion", "tcsh")
         self.assertEqual((done.returncode, done.stdout),
@@ -142,12 +136,6 @@ class ManTest(unittest.TestCase):
             done = run("mandoc", "-Tlint", "-Wwarning", self.page(program).name)
             said = [line for line in done.stdout.splitlines() if "missing date" not in line]
             self.assertEqual(said, [])
-
-    @need("groff")
-    def test_groff_warns_of_nothing(self):
-        done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-K", "utf8", self.page(SNUGCTL).name], check=True,
-                              capture_output=True, text=True)
-        self.assertEqual(done.stderr, "")
 
     def test_the_page_has_every_command_and_flag(self):
         text = run(SNUGCTL, "man").stdout.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
