@@ -176,6 +176,7 @@ BackgroundProcess::BackgroundProcess(BackgroundProcess&& other) noexcept
       errors_(std::exchange(other.errors_, -1)),
       output_text_(std::move(other.output_text_)),
       error_text_(std::move(other.error_text_)),
+      first_complaint_(std::move(other.first_complaint_)),
       last_complaint_(std::move(other.last_complaint_)) {}
 
 BackgroundProcess& BackgroundProcess::operator=(BackgroundProcess&& other) noexcept {
@@ -186,6 +187,7 @@ BackgroundProcess& BackgroundProcess::operator=(BackgroundProcess&& other) noexc
   errors_ = std::exchange(other.errors_, -1);
   output_text_ = std::move(other.output_text_);
   error_text_ = std::move(other.error_text_);
+  first_complaint_ = std::move(other.first_complaint_);
   last_complaint_ = std::move(other.last_complaint_);
   return *this;
 }
@@ -252,8 +254,14 @@ void BackgroundProcess::take_complaints() {
   for (auto end_of_line = error_text_.find('\n'); end_of_line != std::string::npos;
        end_of_line = error_text_.find('\n')) {
     if (end_of_line > 0) last_complaint_ = error_text_.substr(0, end_of_line);
+    if (first_complaint_.empty()) first_complaint_ = last_complaint_;
     error_text_.erase(0, end_of_line + 1);
   }
+}
+
+void BackgroundProcess::forget_complaints() {
+  first_complaint_.clear();
+  last_complaint_.clear();
 }
 
 void BackgroundProcess::end() {

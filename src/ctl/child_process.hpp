@@ -41,8 +41,11 @@ class BackgroundProcess {
   /// Reads what the process has printed, so that it never waits for a reader, and drops the lines
   /// of stdout.
   void drain();
-  /// The last line that it printed to stderr; empty if there is none.
+  /// The first and the last line that it printed to stderr since forget_complaints(); empty if
+  /// there is none.
+  [[nodiscard]] const std::string& first_complaint() const { return first_complaint_; }
   [[nodiscard]] const std::string& last_complaint() const { return last_complaint_; }
+  void forget_complaints();
 
  private:
   BackgroundProcess(pid_t group, int output, int errors);
@@ -55,6 +58,7 @@ class BackgroundProcess {
   int errors_ = -1;
   std::string output_text_;  // not returned yet
   std::string error_text_;   // an unfinished line
+  std::string first_complaint_;
   std::string last_complaint_;
 };
 

@@ -115,13 +115,19 @@ base::Result<AdminConnection> AdminConnection::open(const ConnectionFlags& flags
   return AdminConnection(*std::move(forward), flags.snug_namespace);
 }
 
+void AdminConnection::prepare_forward() {
+  if (!forward_) return;
+  forward_->process.drain();
+  forward_->process.forget_complaints();
+}
+
 base::Result<std::string> AdminConnection::get(const std::string& path, const Query& query) {
-  if (forward_) forward_->process.drain();
+  prepare_forward();
   return body_of(http::get_from_admin(server_, path, query), path);
 }
 
 base::Result<std::string> AdminConnection::post(const std::string& path, const std::string& json) {
-  if (forward_) forward_->process.drain();
+  prepare_forward();
   return body_of(http::post_to_admin(server_, path, json), path);
 }
 
@@ -129,7 +135,7 @@ base::Result<std::string> AdminConnection::body_of(const base::Result<http::Admi
                                                    const std::string& path) {
   if (!reply && forward_) {
     forward_->process.drain();
-    const std::string& complaint = forward_->process.last_complaint();
+    const std::string complaint = complaint_text(forward_->process.first_complaint());
     return base::fail(base::ErrorCode::kUnavailable,
                       "kubectl port-forward to " + name_ + " does not reach Snug: " +
                           (complaint.empty() ? reply.error().message : complaint));

@@ -52,6 +52,7 @@ class AdminConnection {
  private:
   explicit AdminConnection(std::string server) : server_(std::move(server)), name_(server_) {}
   AdminConnection(PortForward forward, const std::string& snug_namespace);
+  void prepare_forward();
   [[nodiscard]] base::Result<std::string> body_of(const base::Result<http::AdminResponse>& reply,
                                                   const std::string& path);
   [[nodiscard]] std::string why_unknown_path(const std::string& path);

@@ -78,6 +78,14 @@ std::optional<int> forwarded_port(std::string_view line) {
   return static_cast<int>(*port);
 }
 
+std::string complaint_text(const std::string& line) {
+  const bool is_log_line =
+      line.size() > 6 && std::string_view("IWEF").contains(line.front()) &&
+      std::all_of(line.begin() + 1, line.begin() + 5, [](char c) { return c >= '0' && c <= '9'; });
+  const std::size_t end_of_header = line.find("] ");
+  return is_log_line && end_of_header != std::string::npos ? line.substr(end_of_header + 2) : line;
+}
+
 base::Result<std::vector<SnugPod>> list_snug_pods(const KubectlFlags& flags) {
   const base::Result<std::string> output = output_of_kubectl(
       flags,
@@ -107,7 +115,7 @@ base::Result<PortForward> start_port_forward(const KubectlFlags& flags, const Sn
     if (const auto port = forwarded_port(*line))
       return PortForward{*std::move(process), pod, *port};
   }
-  const std::string& complaint = process->last_complaint();
+  const std::string complaint = complaint_text(process->last_complaint());
   return base::fail(
       base::ErrorCode::kUnavailable,
       "kubectl port-forward to pod " + flags.snug_namespace + "/" + pod.name + " " +

@@ -40,6 +40,9 @@ struct PortForward {
 /// The port in kubectl's line `Forwarding from 127.0.0.1:PORT -> 8889`; nullopt for other lines.
 [[nodiscard]] std::optional<int> forwarded_port(std::string_view line);
 
+/// What kubectl complains of, without the time and place with which a line of its log begins.
+[[nodiscard]] std::string complaint_text(const std::string& line);
+
 /// Lists the pods of Snug. Fails if there is none.
 [[nodiscard]] base::Result<std::vector<SnugPod>> list_snug_pods(const KubectlFlags& flags);
 [[nodiscard]] base::Result<PortForward> start_port_forward(const KubectlFlags& flags,

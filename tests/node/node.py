@@ -68,7 +68,7 @@ state = '{folder}/state'
 """
 
 
-def _kubelet_config(folder, port, runtime):
+def _kubelet_config(folder, port, runtime, authority):
     none_left = dict.fromkeys(("nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
@@ -76,9 +76,12 @@ def _kubelet_config(folder, port, runtime):
         "cgroupDriver": "cgroupfs", "enforceNodeAllocatable": [], "failCgroupV1": False,
         "failSwapOn": False, "oomScoreAdj": 0, "makeIPTablesUtilChains": False,
         "localStorageCapacityIsolation": False,
-        "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+        # The API server reaches the kubelet at the node's address, and has a certificate of the tests'
+        # authority.
+        "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": False},
+                           "x509": {"clientCAFile": str(authority)}},
         "authorization": {"mode": "AlwaysAllow"},
-        "address": "127.0.0.1", "port": port, "healthzPort": 0, "resolvConf": "",
+        "address": "0.0.0.0", "port": port, "healthzPort": 0, "resolvConf": "",
         "evictionHard": {"memory.available": "1Mi", **none_left},
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
         "podLogsDir": f"{folder}/logs", "nodeStatusUpdateFrequency": "5s",
@@ -128,7 +131,7 @@ class Node:
     def start_kubelet(self, runtime=None):
         """It registers the node in the background. `runtime`: a socket in front of containerd's."""
         (self.folder / "kubelet.json").write_text(json.dumps(
-            _kubelet_config(self.folder, self._port, runtime or self.socket)))
+            _kubelet_config(self.folder, self._port, runtime or self.socket, self._plane.pki.ca)))
         self.kubelet = self._plane.run("kubelet", [
             self._programs / "kubelet", f"--config={self.folder / 'kubelet.json'}",
             f"--kubeconfig={self._kubeconfig}", f"--hostname-override={self.name}",

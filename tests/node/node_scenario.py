@@ -114,17 +114,17 @@ class NodeScenario(Scenario):
         self.wait_bound(name)
         return self.wait_running(name)
 
-    def wait_running(self, name, not_in=()):
+    def wait_running(self, name, not_in=(), namespace="default"):
         """`not_in`: ids of containers that do not count."""
         def running():
-            value = self.pod(name)
+            value = self.pod(name, namespace)
             if value["status"]["phase"] in ("Failed", "Succeeded"):
                 self.fail(f"{name}: {value['status']}")
             return is_running(value) and not set(container_ids(value)) & set(not_in) and value
         try:
             return wait_until("", running, 90)
         except TimeoutError:
-            self.fail(f"{name} does not run: {self.pod(name)['status']}")
+            self.fail(f"{name} does not run: {self.pod(name, namespace)['status']}")
 
     def variables(self, value):
         """What the container of the running pod sees."""

@@ -20,8 +20,9 @@ from harness.controlplane import ControlPlane, build_programs  # noqa: E402
 from node import obstacle  # noqa: E402
 from node_scenario import NodeScenario  # noqa: E402
 
-# As kubeadm sets them: a kubelet may write its own node only.
-FLAGS = ("--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction")
+# As kubeadm sets them: a kubelet may write its own node only, and its host name need not be known.
+FLAGS = ("--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction",
+         "--kubelet-preferred-address-types=InternalIP")
 
 
 def make_plane(_):

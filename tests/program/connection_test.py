@@ -282,7 +282,7 @@ class NoSnugTest(WithKubectl):
         with socket.create_server(("127.0.0.1", 0)) as closed:
             self.orders["admin"]["snug-a"] = f"127.0.0.1:{closed.getsockname()[1]}"
         self.check(self.plugin("top"), "kubectl snug: kubectl port-forward to pod snug/snug-a does not reach Snug: "
-                                       "E1127 portforward.go: an error occurred forwarding: Connection refused\n")
+                                       "an error occurred forwarding: Connection refused\n")
         self.check_all_ended()
 
     def test_no_server(self):

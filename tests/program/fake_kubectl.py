@@ -32,7 +32,7 @@ def forward(listener, address):
         try:
             server = socket.create_connection((host, int(port)))
         except OSError as error:
-            print(f"E1127 portforward.go: an error occurred forwarding: {error.strerror}", file=sys.stderr, flush=True)
+            print(f"E1127 01:38:38.123456   17669 portforward.go:424] an error occurred forwarding: {error.strerror}", file=sys.stderr, flush=True)
             client.close()
             continue
         for pair in ((client, server), (server, client)):

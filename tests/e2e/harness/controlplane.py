@@ -189,6 +189,8 @@ class ControlPlane:
     def _start_api_server(self, etcd):
         certificate, key = self.pki.issue("api-server", "kube-apiserver",
                                           hosts=["IP:127.0.0.1", "DNS:localhost"])
+        kubelet_certificate, kubelet_key = self.pki.issue(
+            "kubelet-client", "kube-apiserver-kubelet-client")
         audit = []
         if self._audited:
             policy = self.folder / "audit-policy.json"
@@ -204,6 +206,8 @@ class ControlPlane:
             f"--service-account-signing-key-file={self.pki.service_account_key}",
             "--service-cluster-ip-range=10.0.0.0/24", "--authorization-mode=RBAC",
             "--endpoint-reconciler-type=none", "--allow-privileged=true",
+            f"--kubelet-client-certificate={kubelet_certificate}",
+            f"--kubelet-client-key={kubelet_key}",
             # No controller makes service accounts here, and none would clear the taint.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             "--delete-collection-workers=8",

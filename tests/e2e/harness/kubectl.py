@@ -1,19 +1,37 @@
-"""The real kubectl, as a cluster administrator runs it."""
+"""The real kubectl, as a cluster administrator runs it, with the plug-in of the snugctl beside the
+extender under test."""
 
 import json
+import os
 
+from .extender import program
 from .processes import all_output_of
 
 
 class Kubectl:
     def __init__(self, plane):
-        self._program = plane.programs / "kubectl"
         self._folder = plane.folder / "kubectl"
-        self._folder.mkdir(exist_ok=True)
+        path = self._folder / "bin"
+        path.mkdir(parents=True, exist_ok=True)
+        for name, target in (("kubectl", plane.programs / "kubectl"),
+                             ("kubectl-snug", program().resolve().with_name("snugctl")),
+                             ("kubectl_complete-snug", program().resolve().with_name("snugctl"))):
+            if not (path / name).is_symlink():
+                (path / name).symlink_to(target)
+        self._program = path / "kubectl"
         # TMPDIR: kubectl edit leaves there what was refused.
         self._env = {"KUBECONFIG": str(plane.kubeconfig("kubectl", "kubernetes-admin",
                                                         ["system:masters"])),
-                     "TMPDIR": str(self._folder)}
+                     "TMPDIR": str(self._folder), "PATH": f"{path}:{os.environ['PATH']}"}
+
+    def snug(self, *words):
+        """(exit code, what the plug-in printed)."""
+        return all_output_of([self._program, "snug", *words], self._env, None)
+
+    def completions(self, *words):
+        """The lines with which kubectl completes the last of the words."""
+        _, text = all_output_of([self._program, "__complete", *words], self._env, None)
+        return text.splitlines()
 
     def must(self, *words, **options):
         """As call(), but it must succeed: what it printed."""

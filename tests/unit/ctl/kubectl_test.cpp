@@ -50,5 +50,22 @@ TEST(KubectlTest, ThePortIsThatOfTheForwarding) {
   for (const Row& row : rows) EXPECT_EQ(ctl::forwarded_port(row.line), row.port) << row.line;
 }
 
+TEST(KubectlTest, AComplaintIsWithoutTheHeaderOfTheLog) {
+  struct Row {
+    const char* line;
+    const char* complaint;
+  };
+  const Row rows[] = {
+      {"error: lost connection to pod", "error: lost connection to pod"},
+      {"E1127 01:38:38.123456   17669 portforward.go:424] \"Unhandled Error\" err=\"refused\"",
+       "\"Unhandled Error\" err=\"refused\""},
+      {"E1127 without a place", "E1127 without a place"},
+      {"Error] 1", "Error] 1"},
+      {"E", "E"},
+      {"", ""},
+  };
+  for (const Row& row : rows) EXPECT_EQ(ctl::complaint_text(row.line), row.complaint);
+}
+
 }  // namespace
 }  // namespace snug::kubectl_test

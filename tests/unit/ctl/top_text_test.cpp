@@ -51,8 +51,9 @@ const std::vector<std::size_t> kFirst{0};
 TEST(TopTextTest, ANodeIsALine) {
   const std::vector<ShownNode> nodes{a100_node()};
   const ctl::TopPage page = ctl::nodes_page(nodes, kFirst, {.unicode = true});
-  EXPECT_THAT(page.head, ElementsAre("NODE  GPUS  FREE  MEMORY                            COMPUTE    "
-                                     "         PODS  MODEL           REMARKS"));
+  EXPECT_THAT(page.head,
+              ElementsAre("NODE  GPUS  FREE  MEMORY                            COMPUTE    "
+                          "         PODS  MODEL           REMARKS"));
   EXPECT_THAT(page.rows,
               ElementsAre("n1    ▄·x▃     1  ███░░░░░░░░░  21 %  34.3/160 GiB  ██░░░░░░░░░░  18 %  "
                           "   4  A100-SXM4-40GB  1 GPU closed; pool shares"));
