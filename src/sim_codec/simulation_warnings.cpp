@@ -79,8 +79,11 @@ void count_unknown_models(const sim::Cluster& cluster, CountedSentences& sentenc
 std::vector<std::string> trace_warnings(const sim::Trace& trace) {
   std::set<std::string> models;
   for (const sim::TraceNode& node : trace.nodes) models.insert(node.model);
+  std::set<std::size_t> arriving;
+  for (const sim::Arrival& arrival : trace.arrivals) arriving.insert(arrival.pod);
   CountedSentences sentences;
-  for (const sim::TracePod& pod : trace.pods) {
+  for (const std::size_t position : arriving) {
+    const sim::TracePod& pod = trace.pods[position];
     const auto has_node = [&](const std::string& model) { return models.contains(model); };
     if (pod.models.empty() || std::ranges::any_of(pod.models, has_node)) continue;
     sentences.count("pod", pod.name,

@@ -243,8 +243,8 @@ class RefusedTest(SimulateTest):
     def test_flags(self):
         seed = ("--nodes", self.nodes, "--pods", self.pods, "--seed", "1")
         for said, flags in (
-                ("--nodes is required; see --help", []),
-                ("give either --arrivals or --seed", ["--nodes", "n"]),
+                ("--cluster or --nodes is required; see --help", []),
+                ("give one of --arrivals, --seed and --timestamps", ["--nodes", "n"]),
                 ("--arrivals and --seed were both given", [*seed, "--arrivals", "x"]),
                 ("--seed needs --pods", ["--nodes", self.nodes, "--seed", "1"]),
                 ("--inflate requires --seed", self.trace("p 1\n", "--inflate", "1")),

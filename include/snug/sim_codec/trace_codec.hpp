@@ -46,7 +46,8 @@ struct TraceFile {
 /// trace.pods was read before. An error leaves the trace unchanged.
 [[nodiscard]] base::Result<void> read_trace_timestamps(const TraceFile& file, sim::Trace& trace);
 
-/// Returns sentences about pods that accept only models that no node has, with their number.
+/// Returns sentences about arriving pods that accept only models that no node has, with the number
+/// of these pods.
 [[nodiscard]] std::vector<std::string> trace_warnings(const sim::Trace& trace);
 
 }  // namespace snug::sim_codec
