@@ -15,7 +15,8 @@ from pathlib import Path
 
 import yaml
 
-from picture import draw
+from map import write_map
+from picture import draw, summary
 
 HERE = Path(__file__).resolve().parent
 FIRST_LINE = re.compile(r"listening extender=(\S+) admin=(\S+)")
@@ -112,11 +113,17 @@ def bind(extender, pod, node):
         raise DemoError(f"bind: {reply['Error']}")
 
 
+def slices(gpu, uid):
+    """The slices of the GPU that the pod holds, as text."""
+    return "".join(f"{each['profile']} at {each['start']}, " for each in gpu.get("slices", {}).get("instances", [])
+                   if each.get("holder", {}).get("uid") == uid)
+
+
 def devices(extender, pod, node):
     """What the pod holds according to the ledger, as text."""
     state = json.loads(curl(f"{extender.admin}/v1/nodes?name={node}"))["nodes"][0]
     uid = pod["metadata"]["uid"]
-    words = [f"GPU {gpu['index']}: {holder['memoryMiB']} MiB, {holder['computeMilli']} milli"
+    words = [f"GPU {gpu['index']}: {slices(gpu, uid)}{holder['memoryMiB']} MiB, {holder['computeMilli']} milli"
              for gpu in state["gpus"] for holder in gpu["holders"] if holder["uid"] == uid]
     words += [f"{unit['count']} × {unit['resource']}, devices by the kubelet"
               for unit in state["kubeletAssigned"] if unit["uid"] == uid]
@@ -141,7 +148,8 @@ def place_all(extender, pods, names):
     """Sends every pod on its way and prints how it went. Returns {uid: letter} of what is bound, and
     how each pod ended, in the form of expected.yaml."""
     letters, ends = {}, {}
-    print(f"\n  {'pod':<12} {'asks':<20} {'node':<20} what it got")
+    width = max(len(asks(pod)) for pod in pods)
+    print(f"\n  {'pod':<12} {'asks':<{width}} {'node':<20} what it got")
     for pod, letter in zip(pods, string.ascii_lowercase):
         name = pod["metadata"]["name"]
         node, failed = choose(extender, pod, names)
@@ -149,10 +157,10 @@ def place_all(extender, pods, names):
             bind(extender, pod, node)
             letters[pod["metadata"]["uid"]] = letter
             ends[name] = {"node": node, "got": devices(extender, pod, node)}
-            print(f"{letter} {name:<12} {asks(pod):<20} {node:<20} {ends[name]['got']}")
+            print(f"{letter} {name:<12} {asks(pod):<{width}} {node:<20} {ends[name]['got']}")
             continue
         ends[name] = {"refused": codes(failed)}
-        print(f"- {name:<12} {asks(pod):<20} {'none':<20} refused:")
+        print(f"- {name:<12} {asks(pod):<{width}} {'none':<20} refused:")
         for sentence in refusals(failed):
             print(f"      {sentence}")
     return letters, ends
@@ -215,8 +223,12 @@ def run(options):
         print(f"snug-extender answers kube-scheduler's verbs at {extender.verbs} and people at {extender.admin}.")
         letters, ends = place_all(extender, with_uids(read_items(HERE / "pods.yaml")), names)
         print("\nHow full every GPU is (a letter is a pod, as above):\n")
-        draw(extender.state("nodes"), letters)
+        state = extender.state("nodes")
+        draw(state, letters)
+        print("\n" + summary(state, len(letters), len(ends) - len(letters)))
         compare(ends, options.expected)
+        if options.svg:
+            options.svg.write_text(write_map(state), encoding="utf-8")
         if options.serve:
             with tempfile.TemporaryDirectory(prefix="snug-demo-") as folder:
                 serve(extender, names, folder)
@@ -228,6 +240,7 @@ def main():
     parser = argparse.ArgumentParser(description="Snug's demo on a sample cluster; see deploy/demo.sh.")
     parser.add_argument("--extender", required=True, help="the program snug-extender")
     parser.add_argument("--expected", type=Path, default=HERE / "expected.yaml", help="how each pod must end")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="also write the picture of the GPUs as SVG")
     parser.add_argument("--serve", action="store_true", help="keep it running and print lines to try")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -3,52 +3,58 @@
 import os
 import sys
 
+from layout import colours_of, counts_of, rows_of
+
 CELLS = 40
 FREE = "·"
-COLOURS = [42, 44, 43, 45, 46, 41]
+UNHELD = "-"  # a slice that exists and that nobody holds
+# Backgrounds of the 256-colour palette on which black letters are legible.
+COLOURS = [75, 214, 114, 212, 228, 116, 209, 183]
 
 
 def colours_wanted():
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-def _painted(text, letter):
-    if not colours_wanted() or letter == FREE:
+def _painted(text, number):
+    if number is None or not colours_wanted():
         return text
-    colour = COLOURS[(ord(letter) - ord("a")) % len(COLOURS)]
-    return f"\033[30;{colour}m{text}\033[0m"
+    return f"\033[30;48;5;{COLOURS[number]}m{text}\033[0m"
 
 
-def _bar(gpu, letters):
-    """Each holder takes cells in proportion to its memory, and at least one."""
-    parts, used, drawn = [], 0, 0
-    for holder in gpu["holders"]:
-        used += holder["memoryMiB"]
-        end = min(CELLS, max(drawn + 1, round(used * CELLS / gpu["memoryMiB"])))
-        letter = letters.get(holder["uid"], "?")
-        parts.append(_painted(letter * (end - drawn), letter))
+def _bar(row, letters, numbers):
+    """Each part takes cells in proportion to its size, and at least one."""
+    text, drawn = "", 0
+    for part in row.parts:
+        start = min(CELLS, max(drawn, round(part.start * CELLS)))
+        end = min(CELLS, max(start + 1, round(part.end * CELLS)))
+        letter = letters.get(part.uid, "?") if part.uid else UNHELD
+        text += FREE * (start - drawn) + _painted(letter * (end - start), numbers.get(part.uid))
         drawn = end
-    return "▕" + "".join(parts) + FREE * (CELLS - drawn) + "▏"
+    return "▕" + text + FREE * (CELLS - drawn) + "▏"
 
 
-def _note(gpu):
-    if not gpu["healthy"]:
-        return "unhealthy"
-    if gpu["closed"]:
-        return f"closed: {gpu['closed']}"
-    return "" if gpu["mode"] == "none" else gpu["mode"]
+def _note(row):
+    slices = [f"{part.text}@{slice_['start']}" for part, slice_ in zip(
+        row.parts, sorted(row.gpu.get("slices", {}).get("instances", []), key=lambda each: each["start"]))]
+    return " ".join([row.note, *slices])
 
 
 def draw(state, letters):
     """Prints the nodes of GET /v1/nodes; `letters`: {pod uid: letter}."""
+    numbers = colours_of(state["nodes"], len(COLOURS))
     for node in state["nodes"]:
         closed = f", closed: {node['closed']}" if node["closed"] else ""
         print(f"{node['name']} (pool {node['pool']}{closed})")
-        for gpu in node["gpus"]:
-            memory, milli = gpu["usedMemoryMiB"], gpu["usedComputeMilli"]
-            print(f"  {gpu['index']} {gpu['model']:<22} {_bar(gpu, letters)} "
-                  f"{memory:>6}/{gpu['memoryMiB']} MiB {milli:>4}/1000  {_note(gpu)}".rstrip())
-        for unit in node["kubeletAssigned"]:
-            letter = letters.get(unit["uid"], "?")
-            print(f"    {letter} {unit['pod']}: {unit['resource']} × {unit['count']}, "
-                  "whose device the kubelet picks")
+        for row in rows_of(node):
+            gpu = row.gpu
+            print(f"  {gpu['index']} {gpu['model']:<22} {_bar(row, letters, numbers)} "
+                  f"{gpu['usedMemoryMiB']:>6}/{gpu['memoryMiB']} MiB {gpu['usedComputeMilli']:>4}/1000  "
+                  f"{_note(row)}".rstrip())
+
+
+def summary(state, placed, refused):
+    """One line: how many pods were placed, and how many GPUs they use."""
+    counts = counts_of(state["nodes"])
+    gpus = ", ".join(f"{number} {what}" for what, number in counts.items() if number or what in ("in use", "free"))
+    return f"{placed} pods placed, {refused} refused; {sum(counts.values())} GPUs: {gpus}."
