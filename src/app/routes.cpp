@@ -63,6 +63,15 @@ std::optional<std::string_view> query_parameter(const http::AdminRequest& reques
   return parameter->second;
 }
 
+http::AdminReply show_nodes(service::AdminService& admin, const http::AdminRequest& request) {
+  const auto name = query_parameter(request, "name");
+  const auto since = query_parameter(request, "since");
+  if (name && since) {
+    return {.status = 400, .body = R"({"Error":"the query of /v1/nodes has both name and since"})"};
+  }
+  return to_admin_reply(since ? admin.nodes_since(*since) : admin.nodes(name));
+}
+
 http::AdminReply show_defrag(service::AdminService& admin, const http::AdminRequest& request) {
   service::RepackQuery repack_query;
   for (const auto& [key, value] : request.query) {
@@ -122,11 +131,10 @@ std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMet
        [&core, &metrics](const http::AdminRequest&) { return show_metrics(core, metrics); }},
       {"GET",
        "/v1/nodes",
-       "all GPUs and the pods that hold them (?name=NODE: only those of one node)",
-       [&core](const http::AdminRequest& request) {
-         return to_admin_reply(core.admin.nodes(query_parameter(request, "name")));
-       },
-       {"name"}},
+       "all GPUs and the pods that hold them (?name=NODE: only those of one node; ?since=VERSION: "
+       "of the nodes that have changed since an earlier reply)",
+       [&core](const http::AdminRequest& request) { return show_nodes(core.admin, request); },
+       {"name", "since"}},
       {"GET", "/v1/pods", "all GPU pods, each with its state and its reservation",
        [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.pods()); }},
       {"GET", "/v1/cluster",

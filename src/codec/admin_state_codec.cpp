@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/json_writer.hpp"
+#include "snug/base/text.hpp"
 #include "snug/mig/card_catalog.hpp"
 
 namespace snug::codec {
@@ -172,20 +173,46 @@ OrderedJson node_json(const model::NodeState& node) {
     if (!slice_rows.is_null()) gpu_row["slices"] = std::move(slice_rows);
   }
   node_row["kubeletAssigned"] = std::move(node_holders.kubelet_holders);
+  node_row["kubeletComputeMilli"] = node.kubelet_milli;
   return node_row;
 }
 
-std::vector<const model::NodeState*> select_nodes(const model::Snapshot& snapshot,
-                                                  std::optional<std::string_view> only_node) {
-  std::vector<const model::NodeState*> listed_nodes;
+using NodeList = std::vector<const model::NodeState*>;
+
+void sort_by_name(NodeList& nodes) {
+  std::ranges::sort(nodes, {},
+                    [](const model::NodeState* node) -> std::string_view { return node->name(); });
+}
+
+NodeList select_nodes(const model::Snapshot& snapshot, std::optional<std::string_view> only_node) {
+  NodeList listed_nodes;
   for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
     const model::NodeStatePtr& node = snapshot.nodes[slot];
     if (node != nullptr && (!only_node || node->name() == *only_node))
       listed_nodes.push_back(node.get());
   }
-  std::ranges::sort(listed_nodes, {},
-                    [](const model::NodeState* node) -> std::string_view { return node->name(); });
+  sort_by_name(listed_nodes);
   return listed_nodes;
+}
+
+/// Appends `"nodes":[…]`. Writes node by node, so that the JSON tree of a large cluster is never in
+/// memory as a whole.
+void append_nodes(std::string& reply, const NodeList& listed_nodes) {
+  reply += "\"nodes\":[";
+  for (const model::NodeState* node : listed_nodes) {
+    if (node != listed_nodes.front()) reply += ',';
+    reply += reply_text(node_json(*node));
+  }
+  reply += ']';
+}
+
+/// Returns the number in a version that write_changed_nodes() has written; nullopt if `version` is
+/// none of this process.
+std::optional<std::int64_t> own_version(std::string_view version, std::string_view instance) {
+  if (!version.starts_with(instance)) return std::nullopt;
+  version.remove_prefix(instance.size());
+  if (!version.starts_with('-')) return std::nullopt;
+  return base::parse_integer(version.substr(1));
 }
 
 }  // namespace
@@ -194,14 +221,34 @@ std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
                                        std::optional<std::string_view> only_node) {
   const auto listed_nodes = select_nodes(snapshot, only_node);
   if (only_node && listed_nodes.empty()) return std::nullopt;
-  // Writes node by node, so that the JSON tree of a large cluster is never in memory as a whole.
-  std::string reply =
-      "{\"generation\":" + std::to_string(snapshot.generation.value) + ",\"nodes\":[";
-  for (const model::NodeState* node : listed_nodes) {
-    if (node != listed_nodes.front()) reply += ',';
-    reply += reply_text(node_json(*node));
+  std::string reply = "{\"generation\":" + std::to_string(snapshot.generation.value) + ',';
+  append_nodes(reply, listed_nodes);
+  return reply + '}';
+}
+
+std::string write_changed_nodes(const model::Snapshot& snapshot, std::string_view instance,
+                                std::string_view since) {
+  const std::optional<std::int64_t> known_version = own_version(since, instance);
+  std::int64_t newest_version = 0;
+  std::size_t total = 0;
+  NodeList changed_nodes;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    const model::NodeStatePtr& node = snapshot.nodes[slot];
+    if (node == nullptr) continue;
+    ++total;
+    // Versions grow over the whole ledger, not in each slot alone.
+    const auto version = static_cast<std::int64_t>(snapshot.nodes.version(slot));
+    newest_version = std::max(newest_version, version);
+    if (!known_version || version > *known_version) changed_nodes.push_back(node.get());
   }
-  return reply + "]}";
+  sort_by_name(changed_nodes);
+  std::string reply = "{\"generation\":" + std::to_string(snapshot.generation.value) +
+                      ",\"version\":\"" + std::string(instance) + '-' +
+                      std::to_string(newest_version) +
+                      "\",\"complete\":" + (known_version ? "false" : "true") +
+                      ",\"total\":" + std::to_string(total) + ',';
+  append_nodes(reply, changed_nodes);
+  return reply + '}';
 }
 
 std::string write_pods(base::Generation generation, std::span<const PodRow> rows) {

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <random>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "service/layout_changes.hpp"
 #include "service/pending_reason.hpp"
+#include "snug/base/text.hpp"
 #include "snug/codec/admin_state_codec.hpp"
 #include "snug/service/admin_service.hpp"
 
@@ -44,12 +46,23 @@ codec::PodRow pending_row(const PendingRow& pending_pod, const LayoutChanges& la
           .holding = nullptr};
 }
 
+std::string random_name() {
+  std::random_device entropy;
+  return base::hex_number((std::uint64_t{entropy()} << 32) | entropy());
+}
+
 }  // namespace
+
+AdminService::AdminService(AdminParts parts) : parts_(parts), instance_(random_name()) {}
 
 Reply AdminService::nodes(std::optional<std::string_view> node_name) {
   std::optional<std::string> nodes_json = codec::write_nodes(*parts_.ledger.snapshot(), node_name);
   if (nodes_json) return {200, *std::move(nodes_json)};
   return {404, R"({"Error":"Snug knows no node of this name"})"};
+}
+
+Reply AdminService::nodes_since(std::string_view version) {
+  return {200, codec::write_changed_nodes(*parts_.ledger.snapshot(), instance_, version)};
 }
 
 Reply AdminService::pods() {

@@ -19,6 +19,15 @@ namespace snug::codec {
 [[nodiscard]] std::optional<std::string> write_nodes(const model::Snapshot& snapshot,
                                                      std::optional<std::string_view> only_node);
 
+/// Writes the reply of GET /v1/nodes?since=…, for clients that read the nodes again and again. The
+/// reply has a `version`, and the client sends that as `since` next time. The reply then contains
+/// only the nodes that have changed since (`complete` is false), and `total`, the number of all
+/// nodes: a client that counts another number has missed that nodes were deleted, and must read
+/// all. `instance` is different in each process, so that versions of another process are not
+/// mistaken for ours: a `since` without it gets all nodes.
+[[nodiscard]] std::string write_changed_nodes(const model::Snapshot& snapshot,
+                                              std::string_view instance, std::string_view since);
+
 struct PodRow {
   std::string name_space;
   std::string pod;

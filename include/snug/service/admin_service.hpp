@@ -40,11 +40,14 @@ struct AdminParts {
 
 class AdminService {
  public:
-  explicit AdminService(AdminParts parts) : parts_(parts) {}
+  explicit AdminService(AdminParts parts);
 
   /// Answers GET /v1/nodes with all nodes, or with only the node `node_name`. 404: the ledger does
   /// not have this node.
   [[nodiscard]] Reply nodes(std::optional<std::string_view> node_name);
+  /// Answers GET /v1/nodes?since=… with the nodes that have changed since that version of an
+  /// earlier reply, or with all nodes.
+  [[nodiscard]] Reply nodes_since(std::string_view version);
   /// Answers GET /v1/pods.
   [[nodiscard]] Reply pods();
   /// Answers GET /v1/cluster.
@@ -61,6 +64,8 @@ class AdminService {
   [[nodiscard]] Reply defrag_for(const PodInfoPtr& pod);
 
   AdminParts parts_;
+  /// A random name of this object, in the versions of nodes_since().
+  const std::string instance_;
   std::atomic<bool> defrag_runs_{false};
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "adapters/http/dashboard.hpp"
 #include "adapters/http/http_server.hpp"
 #include "snug/base/text.hpp"
 #include "snug/codec/extender_codec.hpp"
@@ -99,8 +100,11 @@ class AdminServer::Impl {
             {.answer = [this](const RequestHead& request, Connection&) { return answer(request); },
              .error_body = admin_error_body},
             std::move(options), admin_options(limits), limits) {
-    routes_.push_back({"GET", "/", "the list of endpoints", [this](const AdminRequest&) {
-                         return AdminReply{.body = endpoint_list(routes_)};
+    routes_.push_back({"GET", "/", "the dashboard (for browsers), or the list of endpoints",
+                       [this](const AdminRequest& request) {
+                         if (accepts_html(request.accept)) return dashboard_reply();
+                         return AdminReply{.body = endpoint_list(routes_),
+                                           .headers = {{"Vary", "Accept"}}};
                        }});
   }
 
@@ -136,14 +140,17 @@ class AdminServer::Impl {
 
   static HttpReply call(const AdminRoute& route, const RequestHead& request,
                         decltype(AdminRequest::variables) variables) {
-    AdminRequest admin_request{
-        .path = request.path, .variables = std::move(variables), .query = {}};
+    AdminRequest admin_request{.path = request.path,
+                               .variables = std::move(variables),
+                               .query = {},
+                               .accept = std::string(request.value("Accept"))};
     for (const auto& [query_key, query_value] : request.query)
       admin_request.query.emplace(query_key, query_value);
     AdminReply admin_reply = route.handler(admin_request);
     return {.status = admin_reply.status,
             .body = std::move(admin_reply.body),
-            .content_type = std::move(admin_reply.content_type)};
+            .content_type = std::move(admin_reply.content_type),
+            .headers = std::move(admin_reply.headers)};
   }
 
   std::vector<AdminRoute> routes_;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "adapters/http/connection.hpp"
@@ -43,6 +44,7 @@ struct HttpReply {
   std::string body;
   std::string content_type{kJsonType};
   std::string allow = {};  // value of the header Allow, for status 405
+  std::vector<std::pair<std::string, std::string>> headers = {};  // further headers
   /// Whether the connection must be closed after this reply, because part of the request may not
   /// have been read.
   bool closes_connection = false;

@@ -1,4 +1,5 @@
-// The admin port, which people and tools call. It serves a table of routes, and `GET /` lists them.
+// The admin port, which people and tools call. It serves a table of routes, and `GET /` lists them,
+// or is the dashboard for a client that accepts text/html, as browsers do.
 // It is separate from the extender port, so that it serves probes and metrics even if all threads
 // of the extender port are busy. A request must have no body.
 //
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snug/adapters/http/http_options.hpp"
@@ -27,12 +29,14 @@ struct AdminRequest {
   /// The query parameters, by key. A route under /v1/ gets only keys that AdminRoute::query lists,
   /// each at most once. Other routes get every key, with its first value.
   std::map<std::string, std::string, std::less<>> query;
+  std::string accept;  // the header Accept; empty: there is none
 };
 
 struct AdminReply {
   int status = 200;
   std::string body;
   std::string content_type = "application/json; charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers = {};  // further headers
 };
 
 struct AdminRoute {

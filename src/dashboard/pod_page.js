@@ -1,0 +1,89 @@
+// The page of one pod, with the explanation of /v1/explain.
+
+/** [{tile, holder}] of what the pod holds, by the nodes that the map knows. */
+function devicesOf(namespace, pod) {
+  const found = [];
+  for (const node of store.nodes.values()) {
+    for (const tile of tilesOf(node)) {
+      for (const holder of tile.gpu.holders) {
+        if (holder.pod === pod && holder.namespace === namespace) found.push({tile, holder});
+      }
+    }
+  }
+  return found;
+}
+
+function devicesCard(devices) {
+  if (devices.length === 0) return null;
+  return h('section', {class: 'card'}, table('What it holds', [['GPU'], ['Model'], ['Container'], ['Memory', 'number'], ['Compute', 'number'], ['Shared with', 'number']],
+    devices.map(({tile, holder}) => [link(gpuAddress(tile.node, tile.gpu), `GPU ${tile.gpu.index} of ${tile.node.name}`), tile.gpu.model, holder.container,
+      memory(holder.memoryMiB), `${holder.computeMilli / 10} %`, plural(new Set(tile.gpu.holders.map((other) => other.uid)).size - 1, 'pod')])));
+}
+
+function requestCard({request}) {
+  if (!request?.length) return null;
+  return h('section', {class: 'card'}, table('The request as Snug understands it', [['Container'], ['Request'], ['Asks for']],
+    request.map((row) => [row.container, h('code', {}, row.text), row.asks])));
+}
+
+function verdict(explanation) {
+  const {refusal, nearest, feasible, nodes, state} = explanation;
+  if (refusal) return callout('bad', h('strong', {}, refusal.code), ': ', refusal.sentence);
+  if (state === 'bound' || state === 'reserved' || state === 'terminating') return null;
+  if (feasible > 0) return callout('good', `It fits on ${count(feasible)} of ${plural(nodes, 'node')}.`);
+  return callout('', h('strong', {}, `It fits on none of ${plural(nodes, 'node')}.`), nearest ? [' The nearest: ', nearest.sentence, '.'] : '');
+}
+
+function adviceCard({advice}) {
+  if (!advice?.length) return null;
+  return h('section', {class: 'card'}, h('h2', {}, 'What would make it fit'),
+    h('ol', {class: 'advice'}, advice.map(({sentence, command}) => h('li', {}, sentence, command ? h('code', {}, command) : null))));
+}
+
+function reasonsCard({reasons, nodes}) {
+  if (!reasons?.length) return null;
+  return h('section', {class: 'card'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['', 'bar'], ['']],
+    reasons.map((reason) => [reason.code, count(reason.nodes), barOf(ratio(reason.nodes, nodes)), reason.sentence])));
+}
+
+function blockersCard({blockers}) {
+  if (!blockers?.length) return null;
+  return h('section', {class: 'card'}, table('Who holds the nearest room', [['Pod'], ['Place'], ['Memory', 'number'], ['Compute', 'number']],
+    blockers.map((pod) => [podLink(pod), link(address(['gpu', pod.node, pod.gpu]), `GPU ${pod.gpu} of ${pod.node}`), memory(pod.memoryMiB), `${pod.computeMilli / 10} %`])));
+}
+
+function placementCard({placement}) {
+  if (!placement) return null;
+  const {runnerUp} = placement;
+  const theirs = new Map((runnerUp?.terms ?? []).map((term) => [term.term, term]));
+  const columns = [['Term'], ['Weight', 'number'], ['Value', 'number'], ['Score', 'number'], ...(runnerUp ? [[`Score of ${runnerUp.node}`, 'number']] : [])];
+  const rows = placement.terms.map((term) => [term.term, count(term.weight), count(term.value), count(term.score),
+    ...(runnerUp ? [count(theirs.get(term.term)?.score ?? 0)] : [])]);
+  rows.push([h('strong', {}, 'Total'), '', '', count(placement.total), ...(runnerUp ? [count(runnerUp.total)] : [])]);
+  return h('section', {class: 'card'}, table(`Why ${placement.node}: profile ${placement.profile}, scored ${placement.decided}`, columns, rows),
+    runnerUp ? null : h('p', {class: 'muted small'}, 'No other node fits.'));
+}
+
+function podPage({parts}) {
+  const [, namespace, pod] = parts;
+  const path = `v1/explain?${new URLSearchParams({namespace, pod})}`;
+  const {status, value} = store.page.path === path ? store.page : {};
+  const devices = devicesOf(namespace, pod);
+  const explained = status === 200 ? value : {};
+  const state = explained.state ?? (devices.length > 0 ? 'bound' : null);
+  const node = explained.node ?? devices[0]?.tile.node.name;
+  const {title} = {title: `${namespace}/${pod}`};
+  return {
+    title, need: {path, stamp: `${store.generation} ${JSON.stringify(store.cluster?.pending)}`},
+    body: [
+      h('p', {class: 'crumbs'}, link('#/', 'Map'), ' / ', link('#/pods', 'Pods'), ' / ', link(address(['pods'], {q: `${namespace}/`}), namespace)),
+      h('div', {class: 'title'}, h('h1', {tabindex: '-1'}, pod), state ? chip(state, STATE_TONES[state]) : null,
+        node ? link(nodeAddress(node), `on ${node}`) : null, explained.uid ? h('code', {class: 'muted'}, explained.uid) : null),
+      status === undefined ? h('p', {class: 'muted'}, 'Asking why…') : null,
+      status !== undefined && status !== 200 ? callout(devices.length > 0 ? '' : 'bad', `There is no explanation: ${value.Error}`) : null,
+      status === 200 ? [verdict(explained), adviceCard(explained), blockersCard(explained), reasonsCard(explained)] : null,
+      devicesCard(devices),
+      status === 200 ? [placementCard(explained), requestCard(explained)] : null,
+    ],
+  };
+}
