@@ -195,7 +195,11 @@ def serve(extender, names, folder):
     body.write_text(json.dumps(filter_body(pod, names), indent=1), encoding="utf-8")
     lay_out = "python3 -m json.tool"
     print(f"""
-snug-extender keeps running. In another terminal, try:
+snug-extender keeps running. Its dashboard, for a browser on this machine:
+
+  {extender.admin}/
+
+In another terminal, try:
 
   curl -s --json @{body} {extender.verbs}/filter | {lay_out}
   curl -s --json @{body} {extender.verbs}/prioritize | {lay_out}

@@ -23,38 +23,40 @@ function hash(text) {
   return value >>> 0;
 }
 
+const COLUMNS = 4; // of tiles in a node's card
+
 /** For each pod of the node: the pods that touch it on a tile or across the edge of two tiles, which
- * must not have its colour, and those that are only near, which should not. */
+ * must not have its colour, and how often others are near, which should not. */
 function neighboursOf(tiles) {
   const touching = new Map();
   const near = new Map();
-  const join = (sets, a, b) => {
+  const join = (a, b) => {
     if (a === b) return;
-    for (const [one, other] of [[a, b], [b, a]]) {
-      if (!sets.has(one)) sets.set(one, new Set());
-      sets.get(one).add(other);
-    }
+    touching.get(a).add(b);
+    touching.get(b).add(a);
   };
-  let last = [];
-  for (const tile of tiles) {
-    const uids = tile.segments.filter((segment) => segment.kind === 'pod').map((segment) => segment.uid);
+  const uidsOf = (tile) => tile?.segments.filter(({kind}) => kind === 'pod').map(({uid}) => uid) ?? [];
+  tiles.forEach((tile, i) => {
+    const uids = uidsOf(tile);
+    const left = uidsOf(tiles[i - 1]);
+    const around = [...uids, ...left, ...uidsOf(tiles[i + 1]), ...uidsOf(tiles[i - COLUMNS]), ...uidsOf(tiles[i + COLUMNS])];
     for (const uid of uids) {
       if (!touching.has(uid)) touching.set(uid, new Set());
-      for (const other of [...uids, ...last]) join(near, uid, other);
+      near.set(uid, [...(near.get(uid) ?? []), ...around]);
     }
-    for (let i = 1; i < uids.length; ++i) join(touching, uids[i - 1], uids[i]);
-    if (uids.length > 0 && last.length > 0) join(touching, last.at(-1), uids[0]);
-    last = uids;
-  }
+    for (let k = 1; k < uids.length; ++k) join(uids[k - 1], uids[k]);
+    if (uids.length > 0 && left.length > 0) join(left.at(-1), uids[0]);
+  });
   return {touching, near};
 }
 
-function firstFree(uid, taken, avoided) {
+/** The colour that is rarest nearby, of those that no neighbour has; among equals, the uid decides. */
+function chooseColour(uid, taken, nearby) {
   const start = hash(uid) % POD_COLOURS;
-  const inOrder = Array.from({length: POD_COLOURS}, (_, i) => (start + i) % POD_COLOURS);
-  const free = inOrder.find((colour) => !taken.has(colour) && !avoided.has(colour)) ??
-    inOrder.find((colour) => !taken.has(colour));
-  if (free !== undefined) return free;
+  const uses = (colour) => nearby.filter((other) => other === colour).length;
+  const free = Array.from({length: POD_COLOURS}, (_, i) => (start + i) % POD_COLOURS)
+    .filter((colour) => !taken.has(colour)).map((colour) => [uses(colour), colour]);
+  if (free.length > 0) return free.reduce((best, next) => (next[0] < best[0] ? next : best))[1];
   let more = POD_COLOURS;
   while (taken.has(more)) ++more;
   return more;
@@ -65,13 +67,13 @@ function firstFree(uid, taken, avoided) {
 function colourPods(tiles, before = new Map()) {
   const {touching, near} = neighboursOf(tiles);
   const colours = new Map();
-  const of = (uids) => new Set([...(uids ?? [])].map((uid) => colours.get(uid)));
+  const of = (uids) => [...uids].map((uid) => colours.get(uid));
   const uids = [...touching.keys()];
   for (const uid of uids.filter((known) => before.has(known))) {
-    if (!of(touching.get(uid)).has(before.get(uid))) colours.set(uid, before.get(uid));
+    if (!of(touching.get(uid)).includes(before.get(uid))) colours.set(uid, before.get(uid));
   }
   for (const uid of uids.filter((other) => !colours.has(other))) {
-    colours.set(uid, firstFree(uid, of(touching.get(uid)), of(near.get(uid))));
+    colours.set(uid, chooseColour(uid, new Set(of(touching.get(uid))), of(near.get(uid))));
   }
   return colours;
 }
@@ -126,7 +128,8 @@ function legend(by) {
     rows.push(h('li', {}, swatch(palette.other), 'others'));
   }
   if (by === 'pod') rows.push(h('li', {}, swatch(podColour(0)), swatch(podColour(1)), swatch(podColour(2)),
-    'one colour for each pod, as wide as its share of the memory'));
+    'pods, by their share of the memory'));
+  if (by === 'health') return h('ul', {class: 'legend', 'aria-label': 'Legend'}, rows);
   return h('ul', {class: 'legend', 'aria-label': 'Legend'}, rows,
     h('li', {}, swatch(palette.free), 'free'),
     h('li', {}, swatch('', 'hatched'), 'closed'),

@@ -5,9 +5,10 @@ const count = (amount) => number.format(amount);
 const plural = (amount, one, many = one + 's') => `${count(amount)} ${amount === 1 ? one : many}`;
 
 function memory(mib) {
+  if (mib === 0) return '0';
   if (mib < 1024) return `${count(mib)} MiB`;
-  const [amount, unit] = mib < 1024 * 1024 ? [mib / 1024, 'GiB'] : [mib / 1024 / 1024, 'TiB'];
-  return `${amount < 100 ? count(Math.round(amount * 10) / 10) : count(Math.round(amount))} ${unit}`;
+  const [amount, unit] = mib < 1000 * 1024 ? [mib / 1024, 'GiB'] : [mib / 1024 / 1024, 'TiB'];
+  return `${count(amount < 10 ? Math.round(amount * 100) / 100 : amount < 100 ? Math.round(amount * 10) / 10 : Math.round(amount))} ${unit}`;
 }
 
 /** Milli-GPU as GPUs: 1250 → 1.25, and from 100 GPUs on without decimals. */

@@ -147,12 +147,20 @@ class ClusterMap {
       context.font = `600 ${large ? 12.5 : 11}px ${FONT}`;
       context.fillText(this.shorten(context, node.name, card.w - 2 * pad - rightWidth - (right ? 8 : 0)), card.x + pad, middle);
     }
+    if (card.tiles.length === 0) this.paintNothing(context, card);
     card.tiles.forEach((tile, i) => {
       context.globalAlpha = card.matches[i] ? 1 : 0.18;
       if (this.settings.size === 'L') this.paintLarge(context, tile, card.places[i]);
       else this.paintTile(context, tile, card.places[i]);
       context.globalAlpha = 1;
     });
+  }
+
+  /** The body of a card without GPUs: the node is closed, and its page says why. */
+  paintNothing(context, card) {
+    const {pad, head} = SIZES[this.settings.size];
+    context.fillStyle = this.pattern(context, 'hatch');
+    context.fillRect(card.x + pad, card.y + head, card.w - 2 * pad, card.h - head - pad);
   }
 
   /** A large tile: a line of text, the tile itself, and a thin bar of the compute in use. */
@@ -196,10 +204,12 @@ class ClusterMap {
     context.save();
     context.beginPath();
     context.roundRect(x, y, w, height, round);
-    context.fillStyle = palette.free;
+    // A GPU without pods has a health, too.
+    const healthAlone = this.settings.by === 'health';
+    context.fillStyle = healthAlone ? palette[STATE_COLOURS[tile.state]] : palette.free;
     context.fill();
     context.clip();
-    tile.segments.forEach((segment, i) => {
+    (healthAlone ? [] : tile.segments).forEach((segment, i) => {
       const [from, to] = this.edges(segment, box);
       // A line of the card's colour parts neighbours, where there is width for it.
       const gap = i + 1 < tile.segments.length && to - from > 3 ? 1 : 0;
@@ -227,8 +237,8 @@ class ClusterMap {
       return;
     }
     const kubelet = segment.kind === 'kubelet';
-    const by = this.settings.by;
-    context.fillStyle = kubelet && by !== 'mode' && by !== 'fill' && by !== 'health' ? palette.free : COLOUR_BY[by][1](tile, segment);
+    const byPod = this.settings.by === 'pod' || this.settings.by === 'namespace';
+    context.fillStyle = kubelet && byPod ? palette.free : COLOUR_BY[this.settings.by][1](tile, segment);
     context.fillRect(x, y, w, height);
     if (kubelet) {
       context.fillStyle = this.pattern(context, 'dots');

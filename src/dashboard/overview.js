@@ -78,6 +78,9 @@ function toolbar(query, size) {
 
 const colourBy = (query) => (COLOUR_BY[query.by] ? query.by : 'pod');
 
+/** Whether the node may well have GPUs, but an inventory that Snug cannot use. */
+const isBroken = (node) => node.gpus.length === 0 && node.closed !== null && !node.closed.startsWith('NoGpu');
+
 /** The nodes with a GPU that the search finds, and which of their GPUs it finds. */
 function findGroups(query) {
   const found = searcher(query);
@@ -86,7 +89,7 @@ function findGroups(query) {
   for (const name of store.names) {
     const node = store.nodes.get(name);
     total += node.gpus.length;
-    if (node.gpus.length === 0) continue;
+    if (isBroken(node) && found.words(`${name} ${node.closed}`) && !found.narrowed) groups.push({node, tiles: [], matches: []});
     const tiles = tilesOf(node);
     const matches = tiles.map(found);
     const hits = matches.filter(Boolean).length;

@@ -58,7 +58,7 @@ function gpuPage({parts, query}) {
 function gpuRow(tile) {
   const {node, gpu} = tile;
   const pods = [...new Map(gpu.holders.map((holder) => [holder.uid, holder])).values()];
-  return [link(gpuAddress(node, gpu), `GPU ${gpu.index}`), gpu.model, MODE_NAMES[tile.mode] ?? tile.mode, [axisBar(tile, true)],
+  return [link(gpuAddress(node, gpu), `GPU ${gpu.index}`), shortModel(gpu.model), MODE_NAMES[tile.mode] ?? tile.mode, [axisBar(tile, true)],
     `${memory(gpu.usedMemoryMiB)} of ${memory(gpu.memoryMiB)}`, `${(gpu.usedComputeMilli + tile.kubeletMilli) / 10} %`,
     [pods.slice(0, 6).flatMap((pod, i) => [i ? ', ' : '', podLink(pod)]), pods.length > 6 ? ` and ${pods.length - 6} more` : ''], stateChip(tile)];
 }

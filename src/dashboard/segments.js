@@ -99,7 +99,7 @@ function searchText(tile) {
       ...gpu.holders.map((holder) => `${holder.namespace}/${holder.pod} ${holder.uid}`),
       ...(gpu.slices?.instances ?? []).map((slice) => slice.profile),
       ...node.kubeletAssigned.map((unit) => `${unit.namespace}/${unit.pod}`),
-    ].join(' ').toLowerCase();
+    ].join(' ');
   }
   return tile.text;
 }
@@ -112,12 +112,14 @@ const SHOWN = {
   closed: ['Closed or unhealthy', (tile) => tile.state !== 'open'],
 };
 
-/** The predicate of a search: every word must occur. */
+/** The predicate of a search: every word must occur. It has `words`, the same for any text, and
+ * `narrowed`, whether nodes without GPUs are out of question. */
 function searcher({q = '', show = 'all', model = ''}) {
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = q.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = (SHOWN[show] ?? SHOWN.all)[1];
-  return (tile) => (!model || tile.gpu.model === model) && shown(tile) &&
-    words.every((word) => searchText(tile).includes(word));
+  const words = (text) => wanted.every((word) => text.toLowerCase().includes(word));
+  const found = (tile) => (!model || tile.gpu.model === model) && shown(tile) && (wanted.length === 0 || words(searchText(tile)));
+  return Object.assign(found, {words, narrowed: model !== '' || (show !== 'all' && show !== 'closed')});
 }
 
 function gpuSentence(tile) {
