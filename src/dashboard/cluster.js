@@ -98,6 +98,7 @@ async function readAll() {
 /** Asks now, and then every POLL_MS while the page is visible. */
 async function poll() {
   clearTimeout(polling.timer);
+  polling.timer = 0;
   polling.again = polling.running;
   if (polling.running) return;
   polling.running = true;
@@ -118,8 +119,9 @@ async function poll() {
 function startPolling(wanted, done) {
   Object.assign(polling, {wanted, done});
   document.addEventListener('visibilitychange', () => {
-    if (document.hidden) clearTimeout(polling.timer);
-    else poll();
+    clearTimeout(polling.timer);
+    polling.timer = 0;
+    if (!document.hidden) poll();
   });
   poll();
 }

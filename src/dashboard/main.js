@@ -81,4 +81,4 @@ addEventListener('hashchange', () => {
 readPalette();
 startPolling(wanted, update);
 // For the tests, and for whoever looks into the page with a debugger.
-window.snug = {store, map: theMap, colourPods, layoutMap, segmentsOf};
+window.snug = {store, polling, map: theMap};
