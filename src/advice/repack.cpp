@@ -22,9 +22,9 @@
 namespace snug::advice {
 namespace {
 
-/// The steps of the search. Each value is the percentage of RepackInput::max_work at which the step ends,
-/// so that a costly step cannot use up the work limit of the later steps. A step that finds sets of
-/// pods to move is followed by a trial, which places these pods on other GPUs.
+/// The steps of the search. Each value is the percentage of RepackInput::max_work at which the step
+/// ends, so that a costly step cannot use up the work limit of the later steps. A step that finds
+/// sets of pods to move is followed by a trial, which places these pods on other GPUs.
 struct WorkShares {
   static constexpr std::int64_t kFindTargets = 20;  // finds the nodes on which moves can help
   static constexpr std::int64_t kFindSingles = 35;  // finds single pods to move

@@ -48,7 +48,8 @@ struct RepackAdvice {
 
 /// Searches for the solution with the fewest moves. If several solutions have equally many moves,
 /// prefers the one that moves the fewest milli-GPU. The work of the search is limited
-/// (RepackInput::max_work). A result of one or two moves is minimal unless the search reached this limit.
+/// (RepackInput::max_work). A result of one or two moves is minimal unless the search reached this
+/// limit.
 ///   - A pod is moved only if its request is known, Snug has written its reservation, and
 ///     nothing ties it to its node. Kubelet-assigned, terminating and suspect pods, pods in
 ///     `protected_uids`, and pods with Holding::has_other_constraints are never moved.

@@ -221,8 +221,8 @@ inline constexpr std::int64_t kAdminConnectTimeoutMs = 5'000;
 inline constexpr std::int64_t kAdminIdleTimeoutMs = 30'000;
 inline constexpr std::size_t kMaxAdminReplyBytes = 67'108'864;
 
-// kubectl, which snugctl starts to reach Snug in a cluster: time for one of its requests and for its
-// port-forward to start, time to end after SIGTERM, and bytes that snugctl reads of its output,
+// kubectl, which snugctl starts to reach Snug in a cluster: time for one of its requests and for
+// its port-forward to start, time to end after SIGTERM, and bytes that snugctl reads of its output,
 // enough for the names of 200,000 nodes.
 inline constexpr std::int64_t kKubectlTimeoutMs = 20'000;
 inline constexpr std::int64_t kKubectlEndMs = 2'000;

@@ -36,7 +36,7 @@ struct Plan {
   std::optional<std::size_t> winner;  // position of the best candidate; nullopt: none is feasible
   /// The position of the best candidate besides the winner; nullopt: no other one is feasible.
   std::optional<std::size_t> runner_up;
-  model::Placement placement;         // the best placement on the winner
+  model::Placement placement;  // the best placement on the winner
 };
 
 /// Decides about candidates that are given by node name. A name that is not in the snapshot has the
