@@ -73,7 +73,7 @@ TEST(ExplainTest, SmallerRequestsAreTheLargestThatFit) {
             "fewer GPUs: gpu-fraction=2 would fit now, on node n1");
   const RepackScenario memory({"n1: A 1000"}, {"a n1 g0:300"}, make_memory(900));
   EXPECT_EQ(advice_of(explained(memory), explain::AdviceKind::kSmallerRequest),
-            "a smaller request: gpu-memory=699Mi would fit now, on node n1");
+            "a smaller request: gpu-memory=700Mi would fit now, on node n1");
   const RepackScenario units({"n1: A 1000 x2 | nvidia.com/gpu=2"}, {"a n1 u1"}, make_units(2));
   EXPECT_EQ(advice_of(explained(units), explain::AdviceKind::kSmallerRequest),
             "fewer GPUs: nvidia.com/gpu=1 would fit now, on node n1");
@@ -83,7 +83,13 @@ TEST(ExplainTest, TheEndOfTheFewestAndSmallestPodsIsAdvised) {
   const RepackScenario on({"n1: A 1000", "n2: A 1000"},
                           {"a n1 g0:300", "b n1 g0:400", "c n2 g0:600"}, make_fraction(650));
   EXPECT_EQ(advice_of(explained(on), explain::AdviceKind::kEnd),
-            "the pod will fit on node n1 when default/b has ended");
+            "the pod will fit on node n2 when default/c has ended")
+      << "one pod of either node suffices; n2 has more room";
+  RepackScenario one = on;
+  one.protected_uids = {"c"};
+  EXPECT_EQ(advice_of(explained(one), explain::AdviceKind::kEnd),
+            "the pod will fit on node n1 when default/b has ended")
+      << "the end of a would not suffice";
   RepackScenario two = on;
   two.incoming.request = make_whole(1);
   two.protected_uids = {"c"};
