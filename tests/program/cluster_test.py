@@ -77,11 +77,11 @@ class ClusterTest(unittest.TestCase):
         self.filter(pod("team-b", "g", gpu_fraction="8"))
         self.filter(pod("team-b", "h", gpu_fraction="50%"))
         cluster = self.get("/v1/cluster", "Cluster")
-        gpus = [gpu for row in self.get("/v1/nodes", "Nodes")["nodes"] for gpu in row["gpus"]]
+        gpus = [gpu for row in fetch(self.admin + "/v1/nodes")[1]["nodes"] for gpu in row["gpus"]]
         for key in ("usedMemoryMiB", "usedComputeMilli", "memoryMiB"):
             self.assertEqual(cluster[key], sum(gpu[key] for gpu in gpus), key)
             self.assertEqual(cluster[key], sum(model[key] for model in cluster["models"]), key)
-        devices = [(row["namespace"], device) for row in self.get("/v1/pods", "Pods")["pods"] if "reservation" in row
+        devices = [(row["namespace"], device) for row in fetch(self.admin + "/v1/pods")[1]["pods"] if "reservation" in row
                    for container in row["reservation"]["containers"] for device in container["devices"]]
         for namespace in cluster["namespaces"]:
             own = [device for name, device in devices if name == namespace["namespace"]]

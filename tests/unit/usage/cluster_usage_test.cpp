@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "snug/fit/tenant.hpp"
-#include "snug/score/fragmentation.hpp"
 #include "support/node_states.hpp"
 #include "support/random.hpp"
 
@@ -117,7 +118,7 @@ TEST(ClusterUsageTest, AFreeWholeGpuIsOneThatAPodForAWholeGpuCouldTake) {
            {"n: A100 40960 x4", {make_holding("p", "n", {make_share(1, 100, 1)})}, 3},
            {"n: A100 40960 x2 unhealthy, A100 40960 x1", {}, 1},
            {"n: A100 40960 x2 modes=mps", {}, 0},
-           {"n: A100-40 40960 mig", {}, 0},
+           {"n: A100-SXM4-40GB 40960 mig", {}, 0},
            {"n: A100 40960 x2 | closed=BadInventory", {}, 0},
            {"n: A100 40960 x4 | pool=shares", {}, 4},
            {"n: A100 40960 x4 | pool=shares nvidia.com/gpu=4", {}, 4},
@@ -172,11 +173,11 @@ TEST(ClusterUsageTest, TheLargestFreeShareIsTheLargestPartOfAGpuThatAPodCanGet) 
             usage::FreeShare{.compute = {1000}, .memory = {40960}, .node = "b", .gpu = 0}},
            {{"a: A100 40960 unhealthy", "b: A100 40960 | pool=whole nvidia.com/gpu=1"},
             std::nullopt},
-           {{"a: A100-40 40960 mig | dynamic"},
+           {{"a: A100-SXM4-40GB 40960 mig | dynamic"},
             usage::FreeShare{.compute = {1000}, .memory = {40192}, .node = "a", .gpu = 0}},
-           {{"a: A100-40 40960 mig slices=1g.5gb@0+2g.10gb@4"},
+           {{"a: A100-SXM4-40GB 40960 mig slices=1g.5gb@0+2g.10gb@4"},
             usage::FreeShare{.compute = {285}, .memory = {9856}, .node = "a", .gpu = 0}},
-           {{"a: A100-40 40960 mig"}, std::nullopt},
+           {{"a: A100-SXM4-40GB 40960 mig"}, std::nullopt},
        }) {
     std::vector<model::NodeStatePtr> nodes;
     nodes.reserve(row.nodes.size());
