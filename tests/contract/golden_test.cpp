@@ -66,11 +66,12 @@ TEST_P(GoldenTest, TheReplyIsTheVeryOneOfTheSample) {
   ASSERT_TRUE(policy) << policy.error().message;
 
   base::SteadyClock clock;
+  base::SystemClock wall_clock;
   CountingMetrics metrics;
   NoLog log;
   memory::MemoryApi api(*std::move(manifests), options.limits);
   const service::PolicyStore store(std::make_shared<const score::Policy>(*std::move(policy)));
-  app::ServiceCore core({store, api, metrics, log, clock, &api}, options);
+  app::ServiceCore core({store, api, metrics, log, clock, wall_clock, &api}, options);
   api.start(core.reconciler);
 
   const json& request = sample.at("request");

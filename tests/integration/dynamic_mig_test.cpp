@@ -89,7 +89,8 @@ HeldSlice slice_of(std::string node, const json& gpu, const json& slice, std::st
 class Life {
  public:
   Life(memory::MemoryApi& api, const service::PolicyStore& policy, const base::Limits& limits)
-      : api_(api), core_({policy, api, *metrics_, log_, clock_, &api}, options(limits)) {
+      : api_(api),
+        core_({policy, api, *metrics_, log_, clock_, wall_clock_, &api}, options(limits)) {
     api_.start(core_.reconciler);
     extender_ = std::make_unique<http::ExtenderServer>(app::extender_handlers(core_.service),
                                                        http::HttpOptions{}, limits);
@@ -136,6 +137,7 @@ class Life {
 
   memory::MemoryApi& api_;
   base::SteadyClock clock_;
+  base::SystemClock wall_clock_;
   obs::SpdlogLog log_{{.level = service::LogLevel::kError}};
   const std::unique_ptr<obs::PrometheusMetrics> metrics_ = obs::make_prometheus_metrics();
   app::ServiceCore core_;

@@ -53,7 +53,7 @@ def layer_of(path):
 def _resolve(tree, path, name):
     """The file of the tree that a quoted include means; None: there is no such file."""
     beside = path.rsplit("/", 1)[0] + "/" + name
-    for candidate in ("include/" + name, beside, "src/" + name, "src/codec/" + name + ".in"):
+    for candidate in ("include/" + name, beside, "src/" + name, beside + ".in"):
         if tree.has(candidate):
             return candidate
     return None

@@ -58,8 +58,9 @@ SnugInstance::SnugInstance(const base::Clock& clock, service::ApiPort& api,
       policy_(policy_of(policy, options.limits)),
       reconciler_({ledger_, pending_, demand_, readiness_, api, metrics_, log_, clock},
                   options.limits, options.mirrored_cards),
-      service_({ledger_, pending_, readiness_, fence_, policy_, api, metrics_, log_, clock},
-               options) {}
+      service_(
+          {ledger_, pending_, readiness_, fence_, policy_, placements_, api, metrics_, log_, clock},
+          options) {}
 
 void SnugInstance::change_policy(const std::string& yaml) {
   policy_.replace(policy_of(yaml, limits_));

@@ -47,6 +47,7 @@ class SnugInstance {
   ledger::DemandTracker demand_;
   service::Readiness readiness_;
   service::WriteFence fence_;
+  service::PlacementLog placements_;
   base::Limits limits_;
   service::PolicyStore policy_;
   service::Reconciler reconciler_;
