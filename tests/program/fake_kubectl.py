@@ -8,6 +8,7 @@ It reads its orders from the JSON file $FAKE_KUBECTL:
   is appended, with the process id, as a line of JSON.
 """
 
+import contextlib
 import json
 import os
 import socket
@@ -16,12 +17,11 @@ import threading
 
 
 def pump(source, target):
-    try:
+    with contextlib.suppress(OSError):
         while data := source.recv(65536):
             target.sendall(data)
+    with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
 
 
 def forward(listener, address):
