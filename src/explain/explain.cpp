@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@
 
 namespace snug::explain {
 namespace {
+
+/// Moves are searched on at most this many nodes, those with the most room.
+constexpr std::size_t kMoveNodes = 256;
 
 std::string share_text(const model::ContainerRequest& container_request) {
   const auto each = [&](const std::string& what) {
@@ -174,13 +178,23 @@ class Survey {
   std::vector<model::ReasonCode> reasons_;
 };
 
-/// Advice to move pods, as repack() gives it within a part of its usual work.
-std::optional<Advice> move_pods(const ExplainInput& input) {
+/// The snapshot with only these nodes.
+model::Snapshot with_only(const model::Snapshot& snapshot, std::span<const Slot> slots) {
+  model::Snapshot part = snapshot;
+  std::vector<model::NodeStatePtr> states(snapshot.nodes.size());
+  for (const Slot slot : slots) states[slot] = snapshot.nodes[slot];
+  part.nodes = model::NodeTable(states);
+  return part;
+}
+
+/// Advice to move pods between these nodes, as repack() gives it within a part of its usual work.
+std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot> slots) {
+  const model::Snapshot part = with_only(input.snapshot, slots);
   advice::RepackAdvice repacked =
-      advice::repack({.snapshot = input.snapshot,
+      advice::repack({.snapshot = part,
                       .incoming = with_request(input.incoming, input.incoming.request),
                       .protected_uids = input.protected_uids,
-                      .max_work = base::kMaxExplainRepackWork});
+                      .max_work = base::kMaxExplainRepackWork / 2});
   if (!repacked.reservation || repacked.moves.empty()) return std::nullopt;
   std::string text;
   for (const advice::PodMove& move : repacked.moves) {
@@ -218,7 +232,7 @@ std::vector<Advice> find_advice(const ExplainInput& input, Survey& survey) {
   add(advice, smaller_requests(input.snapshot, input.incoming, roomiest));
   add(advice, other_preferences(input.snapshot, input.incoming, roomiest));
   add(advice, end_pods(trial, some, input.protected_uids, trial.work() + base::kMaxExplainEndWork));
-  add(advice, move_pods(input));
+  add(advice, move_pods(input, std::span(roomiest).first(std::min(roomiest.size(), kMoveNodes))));
   add(advice, node_changes(trial, some));
   add(advice, rule_changes(input.snapshot, input.incoming, roomiest));
   return advice;

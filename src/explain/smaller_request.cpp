@@ -99,6 +99,12 @@ std::int64_t most_devices_of(const model::GpuRequest& request) {
   return most;
 }
 
+bool accepts_any_isolation(const model::GpuRequest& request) {
+  return std::ranges::all_of(request.containers, [](const model::ContainerRequest& container) {
+    return container.isolation == model::Isolation::kAny;
+  });
+}
+
 bool can_shrink(const model::ContainerRequest& container_request) {
   return model::is_share(container_request.device) ||
          std::holds_alternative<model::WholeGpuRequest>(container_request.device);
@@ -212,6 +218,8 @@ std::vector<Advice> other_preferences(const model::Snapshot& snapshot,
     return "without gpu-model the pod would fit now, on node " + node.name() + " (" +
            node.gpus.front().info->model + ")";
   });
+  // A request that accepts any isolation fits wherever one that demands an isolation does.
+  if (accepts_any_isolation(incoming.request)) return advice;
   for (const model::Isolation isolation : {model::Isolation::kAny, model::Isolation::kTimeSlicing,
                                            model::Isolation::kMps, model::Isolation::kMig}) {
     try_one(with_isolation(incoming.request, isolation), AdviceKind::kIsolation,

@@ -48,9 +48,12 @@ class Trial {
   [[nodiscard]] const model::Nominations* nominations(Slot slot) const;
   /// Calls of fit() and computed node states so far.
   [[nodiscard]] std::int64_t work() const { return memo_.work() + states_; }
-  void count_state() { ++states_; }
+  void count_state() { states_ += kCallsOfState; }
 
  private:
+  /// Computing the state of a node takes as long as some calls of fit().
+  static constexpr std::int64_t kCallsOfState = 5;
+
   [[nodiscard]] model::ReasonCode reason_in(Slot slot, const model::NodeState& state,
                                             const model::Intents* intents,
                                             const fit::Tenant& tenant,
