@@ -1,5 +1,6 @@
 """Programs that people run in a terminal."""
 
+import codecs
 import os
 import pty
 import struct
@@ -29,6 +30,7 @@ class Terminal:
                                         env={"PATH": "/usr/bin:/bin", "TERM": "xterm", **environment})
         os.close(slave)
         self._master, self.text = master, ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         last = threading.Timer(SECONDS, self.process.kill)
         last.start()
         case.addCleanup(os.close, master)
@@ -42,7 +44,7 @@ class Terminal:
             data = os.read(self._master, 65536)
         except OSError:  # nobody has the terminal open any more
             return False
-        self.text += data.decode()
+        self.text += self._decoder.decode(data)
         return bool(data)
 
     def read_until(self, wanted):

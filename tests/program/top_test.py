@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from programs import SNUGCTL, fetch, run, start, start_on
+from programs import EXTENDER, ROOT, SNUGCTL, fetch, run, start, start_on
 from terminal import CTRL_C, Terminal
 
 ASCII = {"LC_ALL": "C"}
@@ -268,6 +268,21 @@ class ManyNodesTest(unittest.TestCase):
         self.assertTrue(lines[3].startswith("node-0002  ..5.....     7  #..."), lines[3])
         self.assertEqual(lines[-2], "1000 nodes, 8000 GPUs, 1000 pods; 7000 whole GPUs free, 0 closed")
         self.assertEqual(len({re.sub(r"\S", "x", line[:60]) for line in lines[1:1001]}), 1, "the columns are aligned")
+
+
+class PageTest(unittest.TestCase):
+    def test_each_command_of_the_page_prints_what_stands_below_it(self):
+        demo = start(self, "/usr/bin/python3", ROOT / "deploy/demo/demo.py", "--extender", EXTENDER, "--serve")
+        admin = re.search(r"and people at (\S+)\.\n", demo.stdout.readline())[1]
+        for line in demo.stdout:
+            if line.startswith("Ctrl-C ends it"):
+                break
+        shown = re.findall(r"^```\n\$ snugctl ([^\n]*)\n(.*?)^```$", (ROOT / "docs/snugctl.md").read_text(), re.M | re.S)
+        self.assertGreaterEqual(len(shown), 3)
+        for command, output in shown:
+            with self.subTest(command):
+                terminal = Terminal(self, [SNUGCTL, *command.split(), "--server", admin], (120, 50), {**UTF8, "NO_COLOR": "1"})
+                self.assertEqual(terminal.read_all().replace("\r\n", "\n"), output)
 
 
 if __name__ == "__main__":
