@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "sim_codec/chart_layout.hpp"
@@ -45,8 +46,9 @@ constexpr auto kColours = std::to_array<LineColour>({{"#0072b2", "#58a6ff"},
                                                      {"#b0568c", "#e79fc8"},
                                                      {"#24292f", "#e6edf3"},
                                                      {"#2f9fd8", "#9bd7ff"},
-                                                     {"#b87700", "#f2c14e"}});
-/// The number of dash patterns and the number of colours have no common divisor, so the first 35
+                                                     {"#b87700", "#f2c14e"},
+                                                     {"#7a4fd0", "#b99bff"}});
+/// The number of dash patterns and the number of colours have no common divisor, so the first 40
 /// lines have distinct styles.
 constexpr auto kDashes = std::to_array<std::string_view>({"", "9 4", "2 3", "12 3 2 3", "5 2"});
 
@@ -232,6 +234,7 @@ class Chart {
  public:
   explicit Chart(std::span<const sim::SimulationReport> reports)
       : reports_(reports),
+        ranking_(ranking_of(reports)),
         axes_(reports.empty() ? sim::CurveAxes::kUseByDemand : reports.front().axes),
         words_(words_for(axes_)),
         whole_(whole_window(reports)),
@@ -295,10 +298,10 @@ class Chart {
     svg_ += label(kLeft - 30, kTop - 14, "start", "soft", words_.y);
   }
 
-  /// Returns the colour and dash pattern of the report's line.
-  static std::string line_style(std::size_t report, std::string_view more_classes) {
-    const std::string_view dash = kDashes[report % kDashes.size()];
-    return attribute("class", "line c" + std::to_string(report % kColours.size()) +
+  /// Returns the colour and dash pattern of the line with this rank.
+  static std::string line_style(std::size_t rank, std::string_view more_classes) {
+    const std::string_view dash = kDashes[rank % kDashes.size()];
+    return attribute("class", "line c" + std::to_string(rank % kColours.size()) +
                                   std::string(more_classes)) +
            (dash.empty() ? "" : attribute("stroke-dasharray", dash));
   }
@@ -307,9 +310,9 @@ class Chart {
     svg_ += "<g clip-path=\"url(#plot)\">\n";
     if (!reports_.empty())
       svg_ += plot_.polyline(reports_.front().reference, attribute("class", "ref"));
-    // The first policy is drawn last, on top of the others.
-    for (std::size_t i = reports_.size(); i-- > 0;)
-      svg_ += plot_.polyline(reports_[i].curve, line_style(i, ""));
+    // The best policy is drawn last, on top of the others.
+    for (std::size_t rank = ranking_.size(); rank-- > 0;)
+      svg_ += plot_.polyline(reports_[ranking_[rank]].curve, line_style(rank, ""));
     svg_ += "</g>\n";
   }
 
@@ -348,9 +351,10 @@ class Chart {
       end_label.y = std::clamp(plot_.y_of(value), kTop, kBottom);
       labels.push_back(std::move(end_label));
     };
-    for (std::size_t i = 0; i < reports_.size(); ++i) {
-      const std::string colour = std::to_string(i % kColours.size());
-      add(reports_[i].curve, escaped(reports_[i].policy, kShownName),
+    for (std::size_t rank = 0; rank < ranking_.size(); ++rank) {
+      const std::string colour = std::to_string(rank % kColours.size());
+      const sim::SimulationReport& report = reports_[ranking_[rank]];
+      add(report.curve, escaped(report.policy, kShownName),
           {.text = {}, .line = "lead c" + colour, .fill = "end t" + colour});
     }
     if (!reports_.empty()) {
@@ -378,8 +382,8 @@ class Chart {
 
   void write_overview() {
     const Frame overview{kOverviewLeft, kOverviewTop, kOverviewWidth, kOverviewHeight, whole_};
-    for (std::size_t i = reports_.size(); i-- > 0;)
-      svg_ += overview.polyline(reports_[i].curve, line_style(i, " thin"));
+    for (std::size_t rank = ranking_.size(); rank-- > 0;)
+      svg_ += overview.polyline(reports_[ranking_[rank]].curve, line_style(rank, " thin"));
     svg_ += straight(kOverviewLeft, kOverviewTop + kOverviewHeight, kOverviewLeft + kOverviewWidth,
                      kOverviewTop + kOverviewHeight, "axis");
     const double left = overview.x_of(plot_.window.x.low);
@@ -390,7 +394,19 @@ class Chart {
                   "the whole run");
   }
 
+  /// The positions of the reports, those with the highest end values first.
+  static std::vector<std::size_t> ranking_of(std::span<const sim::SimulationReport> reports) {
+    std::vector<std::size_t> ranking(reports.size());
+    std::iota(ranking.begin(), ranking.end(), std::size_t{0});
+    std::ranges::stable_sort(ranking, std::ranges::greater{}, [&](std::size_t i) {
+      const auto points = drawable_points(reports[i].curve);
+      return points.empty() ? -1.0 : points.back().y;
+    });
+    return ranking;
+  }
+
   std::span<const sim::SimulationReport> reports_;
+  std::vector<std::size_t> ranking_;
   sim::CurveAxes axes_;
   ChartWords words_;
   ChartWindow whole_;
