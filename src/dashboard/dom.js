@@ -20,7 +20,7 @@ const h = (tag, attributes, ...children) => fill(document.createElement(tag), at
 const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 /** Makes `current` equal to `wanted` with as few changes as possible, so that focus, selection and
- * scroll positions survive an update. What an element with `data-own` contains is left alone. */
+ * scroll positions survive an update. An element with `data-own` looks after itself. */
 function morph(current, wanted) {
   if (current.nodeName !== wanted.nodeName || current.id !== wanted.id) {
     current.replaceWith(wanted);
@@ -30,6 +30,7 @@ function morph(current, wanted) {
     if (current.data !== wanted.data) current.data = wanted.data;
     return;
   }
+  if (wanted.dataset.own !== undefined) return;
   for (const {name} of [...current.attributes]) {
     if (!wanted.hasAttribute(name) && name !== 'style' && name !== 'open') current.removeAttribute(name);
   }
@@ -38,7 +39,7 @@ function morph(current, wanted) {
   }
   if (current.style.cssText !== wanted.style.cssText) current.style.cssText = wanted.style.cssText;
   for (const name of HANDLERS) current[name] = wanted[name];
-  if (wanted.dataset.own === undefined) morphChildren(current, wanted);
+  morphChildren(current, wanted);
   if ('value' in wanted && current !== document.activeElement && current.value !== wanted.value) {
     current.value = wanted.value;
   }

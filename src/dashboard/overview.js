@@ -111,7 +111,7 @@ function overview({query}) {
   const by = colourBy(query);
   const {cluster} = store;
   const hint = 'Arrow keys move over the GPUs, Enter opens one. The page Nodes has the same as a table.';
-  const none = total > 0 && groups.length === 0;
+  const none = groups.length === 0;
   return {
     title: 'Map',
     body: [
@@ -122,8 +122,8 @@ function overview({query}) {
           total === 0 ? noGpus() : [
             toolbar(query, size),
             h('div', {class: 'row'}, legend(by), h('p', {class: 'count', role: 'status'}, shown === total ? plural(total, 'GPU') : `${count(shown)} of ${plural(total, 'GPU')}`)),
-            none ? empty('Nothing is found', 'No GPU matches the search.') : null,
-            h('div', {id: 'map', 'data-own': '', role: none ? 'presentation' : 'listbox', tabindex: none ? null : '0', 'aria-label': `GPUs. ${hint}`}),
+            none ? empty('Nothing is found', 'No GPU matches the search.') :
+              h('div', {id: 'map', 'data-own': '', role: 'listbox', tabindex: '0', 'aria-label': `GPUs. ${hint}`}),
           ]),
         cluster ? h('div', {class: 'stack'}, historyCard(chartWidth()), waitingCard(cluster), namespacesCard(cluster), modelsCard(cluster)) : null),
     ],

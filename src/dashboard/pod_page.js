@@ -42,7 +42,7 @@ function adviceCard({advice}) {
 
 function reasonsCard({reasons, nodes}) {
   if (!reasons?.length) return null;
-  return h('section', {class: 'card'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['', 'bar'], ['']],
+  return h('section', {class: 'card'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['Share of the nodes', 'bar'], ['Meaning']],
     reasons.map((reason) => [reason.code, count(reason.nodes), barOf(ratio(reason.nodes, nodes)), reason.sentence])));
 }
 
