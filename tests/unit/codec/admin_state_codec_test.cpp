@@ -66,7 +66,7 @@ TEST(StateCodecTest, ANodeIsShownExactlyAsTheContractSays) {
       R"({"index":1,"uuid":"GPU-b","model":"A100","memoryMiB":40960,"healthy":true,"closed":null,)"
       R"("mode":"time-slicing","usedMemoryMiB":10240,"usedComputeMilli":250,"holders":[)"
       R"({"namespace":"ml","pod":"pod-u1","uid":"u1","container":"main","memoryMiB":10240,)"
-      R"("computeMilli":250}]}],"kubeletAssigned":[]}]})");
+      R"("computeMilli":250}]}],"kubeletAssigned":[],"kubeletComputeMilli":0}]})");
 }
 
 TEST(StateCodecTest, NodesComeInOrderOfTheirNamesAndGapsAreNoNodes) {

@@ -105,7 +105,7 @@ TEST_F(ExplainServiceTest, MalformedRequestsAndOtherSchedulersAreRefusals) {
   list({make_node("n1", 1, 40960)});
   arrive("w", {{"gpu-fraction", "25%"}});
   EXPECT_EQ(explain_pod("w").at("refusal").at("code"), "Malformed");
-  make_service({"snug"});
+  make_service({"other"});
   arrive("x", {{"gpu-fraction", "0.5"}});
   EXPECT_EQ(explain_pod("x").at("refusal").at("code"), "NotServed");
   const json hypothetical = explain({.name_space = {}, .pod = {}, .manifest = kManifest});
