@@ -19,7 +19,7 @@ kubernetes_packages=(openssl python3-pip)
 test_packages=(
   "${kubernetes_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   libcpp-httplib-dev patch clang-19 libclang-rt-19-dev python3-jsonschema python3-venv
-  fish mandoc zsh)
+  fish mandoc zsh chromium)
 lint_packages=(clang-tidy-19 clang-format-19)
 
 give_up() {

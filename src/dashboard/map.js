@@ -1,7 +1,7 @@
 // The map: one tile for each GPU, drawn on canvases, since thousands of elements would take over half
-// a second (docs/decisions/0040-the-dashboard.md). A canvas is a band of the map, drawn when it comes near the screen, so
-// that scrolling draws nothing anew. For the keyboard and for screen readers the map is a list box
-// with one option, the current tile.
+// a second (docs/decisions/0031-the-dashboard.md). A canvas is a band of the map, drawn when it comes
+// near the screen, so that scrolling draws nothing anew. For the keyboard and for screen readers the
+// map is a list box with one option, the current tile.
 
 const BAND = 480; // height of a canvas
 const AHEAD = 480; // how far outside of the screen canvases are drawn

@@ -121,6 +121,30 @@ TEST_F(HttpAdminTest, TheRootListsEveryEndpoint) {
                                     "DELETE /v1/pods/{namespace}/{name}", "GET /"));
 }
 
+TEST_F(HttpAdminTest, TheRootIsTheDashboardForThoseWhoAcceptHtml) {
+  const std::vector<std::pair<std::string, bool>> rows = {
+      {"text/html", true},
+      {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true},
+      {"application/json, TEXT/HTML;q=0.1", true},
+      {"*/*", false},
+      {"text/*", false},
+      {"text/htmlx", false},
+      {"application/json;x=text/html", false},
+      {" , ;", false},
+      {"", false},
+  };
+  for (const auto& [accept, is_page] : rows) {
+    const HttpAnswer answer = ask("GET / HTTP/1.1\r\nHost: t\r\nAccept: " + accept + "\r\n\r\n");
+    EXPECT_EQ(answer.status, 200) << accept;
+    EXPECT_EQ(answer.headers.at("vary"), "Accept") << accept;
+    EXPECT_EQ(answer.headers.at("content-type"),
+              is_page ? "text/html; charset=utf-8" : "application/json; charset=utf-8")
+        << accept;
+    EXPECT_EQ(answer.body.starts_with("<!doctype html>"), is_page) << accept;
+    EXPECT_EQ(answer.headers.contains("content-security-policy"), is_page) << accept;
+  }
+}
+
 TEST_F(HttpAdminTest, AHandlersStatusIsKeptAndItsExceptionIsNotShown) {
   EXPECT_EQ(get("/v1/busy").status, 503);
   EXPECT_EQ(get("/v1/busy").body, "no");

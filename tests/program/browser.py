@@ -110,7 +110,7 @@ class Page:
 
     def __init__(self, browser, target, session):
         self.browser, self.target, self.session = browser, target, session
-        self.problems, self.requests, self.replies = [], [], {}
+        self.problems, self.requests, self.replies, self.scheme = [], [], {}, "light"
 
     def call(self, method, **parameters):
         return self.browser.call(method, self.session, **parameters)
@@ -129,6 +129,7 @@ class Page:
             self._answer(event)
 
     def show(self, width, height, scheme, scale=1):
+        self.scheme = scheme
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
                                                           {"name": "prefers-reduced-motion", "value": "reduce"}])
@@ -188,10 +189,8 @@ class Page:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" else "left",
                       clickCount=0 if kind == "mouseMoved" else 1)
 
-    def picture(self, path=None, **clip):
-        """A PNG of the page."""
-        options = {"clip": {**clip, "scale": 1}, "captureBeyondViewport": True} if clip else {}
-        data = base64.b64decode(self.call("Page.captureScreenshot", format="png", **options)["data"])
-        if path:
-            Path(path).write_bytes(data)
-        return data
+    def picture(self, path):
+        """Writes what the window shows as .png or .webp."""
+        kind = Path(path).suffix[1:]
+        quality = {"quality": 70} if kind == "webp" else {}
+        Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format=kind, **quality)["data"]))

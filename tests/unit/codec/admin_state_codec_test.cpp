@@ -81,6 +81,53 @@ TEST(StateCodecTest, NodesComeInOrderOfTheirNamesAndGapsAreNoNodes) {
   EXPECT_EQ(codec::write_nodes(snapshot({}), std::nullopt), R"({"generation":7,"nodes":[]})");
 }
 
+/// A snapshot whose nodes have these versions.
+model::Snapshot versioned(const std::vector<std::pair<model::NodeStatePtr, std::uint64_t>>& rows) {
+  auto chunk = std::make_shared<model::NodeTable::Chunk>();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    chunk->states[i] = rows[i].first;
+    chunk->versions[i] = rows[i].second;
+  }
+  model::Snapshot result;
+  result.generation = {7};
+  result.nodes = model::NodeTable({chunk}, rows.size());
+  return result;
+}
+
+TEST(StateCodecTest, OnlyNodesThatHaveChangedSinceAVersionOfThisProcessAreRepeated) {
+  const model::Snapshot cluster = versioned({{state(inventory("b", {})), 4},
+                                             {nullptr, 9},
+                                             {state(inventory("a", {})), 6},
+                                             {state(inventory("c", {})), 2}});
+  struct Row {
+    std::string since;
+    bool complete;
+    std::vector<std::string> names;
+  };
+  const std::vector<Row> rows = {
+      {"", true, {"a", "b", "c"}},
+      {"x-0", false, {"a", "b", "c"}},
+      {"x-2", false, {"a", "b"}},
+      {"x-4", false, {"a"}},
+      {"x-6", false, {}},
+      {"y-6", true, {"a", "b", "c"}},
+      {"x", true, {"a", "b", "c"}},
+      {"x-", true, {"a", "b", "c"}},
+      {"x-6x", true, {"a", "b", "c"}},
+      {"xx-6", true, {"a", "b", "c"}},
+  };
+  for (const Row& row : rows) {
+    const Json json = Json::parse(codec::write_changed_nodes(cluster, "x", row.since));
+    EXPECT_EQ(json["generation"], 7) << row.since;
+    EXPECT_EQ(json["version"], "x-6") << row.since;
+    EXPECT_EQ(json["complete"], row.complete) << row.since;
+    EXPECT_EQ(json["total"], 3) << row.since;
+    std::vector<std::string> names;
+    for (const Json& node : json["nodes"]) names.push_back(node["name"]);
+    EXPECT_EQ(names, row.names) << row.since;
+  }
+}
+
 TEST(StateCodecTest, ClosedNodesSayWhy) {
   model::NodeInventory bad = inventory("n", {gpu(0, "")});
   bad.closed_to_all = model::ReasonCode::kBadInventory;
