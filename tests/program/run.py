@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of whole programs: the demo, the benches' verdicts, signals, deploy/, the user guide,
+"""Tests of whole programs: the demo, the benches' verdicts, signals, deploy/, the user guide, the dashboard,
 the end-to-end tests' judge, a machine without Go.
 
     SNUG_PROGRAMS=FOLDER tests/program/run.py [TEXT]         only tests whose name contains TEXT

@@ -123,7 +123,7 @@ TEST(StateCodecTest, OnlyNodesThatHaveChangedSinceAVersionOfThisProcessAreRepeat
     EXPECT_EQ(json["complete"], row.complete) << row.since;
     EXPECT_EQ(json["total"], 3) << row.since;
     std::vector<std::string> names;
-    for (const Json& node : json["nodes"]) names.push_back(node["name"]);
+    for (const Json& node : json["nodes"]) names.push_back(node["name"].get<std::string>());
     EXPECT_EQ(names, row.names) << row.since;
   }
 }
