@@ -61,12 +61,18 @@ std::string identity(std::uint64_t seed) {
 
 /// The parts of the program, in the order of construction. A part may use the parts before it.
 struct Extender::Parts {
-  explicit Parts(const obs::LogOptions& log_options) : log(log_options) {}
+  explicit Parts(const config::Options& options)
+      : log(options.log),
+        metrics(obs::make_prometheus_metrics(
+            {.version = SNUG_VERSION,
+             .gpu_series = options.gpu_metrics,
+             .max_gpus = static_cast<std::size_t>(options.limits.max_gpu_series),
+             .max_namespaces = static_cast<std::size_t>(options.limits.max_namespace_series)})) {}
 
   base::SteadyClock clock;
   base::SystemClock wall_clock;
   obs::SpdlogLog log;
-  const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
+  const std::unique_ptr<obs::PrometheusMetrics> metrics;
   std::unique_ptr<memory::MemoryApi> memory;  // in embedded mode only
   std::unique_ptr<kube::KubeApi> kube_api;
   std::unique_ptr<kube::KubeSource> kube_source;
@@ -93,7 +99,7 @@ struct Extender::Parts {
 };
 
 Extender::Extender(config::Options options)
-    : options_(std::move(options)), parts_(std::make_unique<Parts>(options_.log)) {}
+    : options_(std::move(options)), parts_(std::make_unique<Parts>(options_)) {}
 
 Extender::~Extender() { stop(); }
 

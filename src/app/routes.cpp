@@ -29,10 +29,13 @@ http::AdminReply show_metrics(ServiceCore& core, obs::PrometheusMetrics& metrics
     gauges.streams.emplace(resource,
                            obs::StreamGauges{stream_age, core.readiness.version(resource)});
   }
-  gauges.ledger = ledger::totals_of(core.ledger);
+  service::MeasuredUsage measured = core.usage.measure();
+  gauges.snapshot = std::move(measured.snapshot);
+  gauges.usage = std::move(measured.usage);
+  gauges.policy_generation = measured.policy.version;
+  gauges.holdings = core.ledger.gpu_holding_counts();
   gauges.pending_pods = static_cast<std::int64_t>(core.pending.size());
-  metrics.set_gauges(gauges);
-  return {.body = metrics.exposition(), .content_type = "text/plain; version=0.0.4"};
+  return {.body = metrics.exposition(gauges), .content_type = "text/plain; version=0.0.4"};
 }
 
 http::AdminReply show_readiness(const ServiceCore& core) {

@@ -125,9 +125,10 @@ std::string set_api_timeout(Options& options, std::string_view value) {
   return "";
 }
 
-std::string set_leader_elect(Options& options, std::string_view value) {
+template <bool Options::* member>
+std::string set_boolean(Options& options, std::string_view value) {
   if (value != "true" && value != "false") return "must be true or false";
-  options.leader_elect = value == "true";
+  options.*member = value == "true";
   return "";
 }
 
@@ -217,8 +218,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"clientCA", "FILE", "CA (PEM) that must have signed the certificate of each client",
      set_file<&Options::client_ca>},
     {"leaderElect", "true|false",
-     "answer calls only while this Snug holds the Lease; default: true", set_leader_elect, nullptr,
-     kUnquoted},
+     "answer calls only while this Snug holds the Lease; default: true",
+     set_boolean<&Options::leader_elect>, nullptr, kUnquoted},
     {"lease", "NAMESPACE/NAME",
      "Lease that all Snugs of a cluster share; default: snug/snug-extender",
      set_object<&Options::lease>},
@@ -234,6 +235,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_card_memory<&admission::CardRange::largest>, nullptr, kUnquoted},
     {"logLevel", "debug|info|warn|error", "lowest level that is logged", set_log_level},
     {"logFormat", "text|json", "format of the log on standard error", set_log_format},
+    {"gpuMetrics", "true|false", "whether each GPU has metrics of its own; default: true",
+     set_boolean<&Options::gpu_metrics>, nullptr, kUnquoted},
 });
 
 }  // namespace

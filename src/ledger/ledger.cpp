@@ -240,6 +240,19 @@ std::vector<LedgerEntry> Ledger::gpu_entries() const {
   return entries_with_gpus;
 }
 
+HoldingCounts Ledger::gpu_holding_counts() const {
+  const base::MutexLock lock(mutex_);
+  HoldingCounts counts;
+  for (const std::string& uid : state_->unbound) {
+    const LedgerEntry& entry = state_->entries.find(uid)->second;
+    if (!entry.holding->is_cpu_only()) ++counts[entry.state];
+  }
+  std::int64_t not_bound = 0;
+  for (const auto& [state, count] : counts) not_bound += count;
+  counts[HoldingState::kBound] = state_->nodes.gpu_holdings() - not_bound;
+  return counts;
+}
+
 std::vector<LedgerEntry> Ledger::unconfirmed() const {
   const base::MutexLock lock(mutex_);
   std::vector<LedgerEntry> unconfirmed_entries;

@@ -24,7 +24,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
     entry = &insert(holding, HoldingState::kBound);
     entry->confirmed = watched;
     entry->reappeared_after_end = revived;
-    update_unconfirmed(*entry);
+    update_sets(*entry);
     return true;
   }
   bool reservation_added = false;  // whether a reservation was added by hand; reported like an edit
@@ -50,7 +50,7 @@ bool Ledger::State::hold(const model::HoldingPtr& holding, Source shown) {
   entry->confirmed = entry->confirmed || watched;
   if (shown != Source::kWatch) entry->reappeared_after_end = false;
   if (!watched) entry->since = clock.now();
-  update_unconfirmed(*entry);
+  update_sets(*entry);
   return (same && !reservation_added) || !settled;
 }
 

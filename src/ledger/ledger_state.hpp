@@ -29,8 +29,9 @@ struct Ledger::State {
 
   const base::Clock& clock;
   std::unordered_map<std::string, LedgerEntry, model::StringHash, std::equal_to<>> entries;
-  /// The uids of the entries that Ledger::unconfirmed() returns.
-  std::unordered_set<std::string, model::StringHash, std::equal_to<>> unconfirmed;
+  using UidSet = std::unordered_set<std::string, model::StringHash, std::equal_to<>>;
+  UidSet unconfirmed;  // the uids of the entries that Ledger::unconfirmed() returns
+  UidSet unbound;      // the uids of the entries that are not Bound
   NodeRegistry nodes;
   IntentTable intents;
   NominationTable nominations;
@@ -66,18 +67,21 @@ struct Ledger::State {
     entry.state = state;
     entry.since = clock.now();
     entry.sequence = ++sequence;
-    update_unconfirmed(entry);
+    update_sets(entry);
   }
   /// Must be called after any change of the entry's `state`, `confirmed` or `reappeared_after_end`.
-  void update_unconfirmed(const LedgerEntry& entry) {
-    const std::string& uid = entry.holding->uid;
+  void update_sets(const LedgerEntry& entry) {
     const bool unseen =
         entry.state == HoldingState::kBound && (!entry.confirmed || entry.reappeared_after_end);
-    if (unseen || entry.state == HoldingState::kUnsettled) {
-      unconfirmed.insert(uid);
-    } else if (const auto unconfirmed_uid = unconfirmed.find(uid);
-               unconfirmed_uid != unconfirmed.end()) {
-      unconfirmed.erase(unconfirmed_uid);
+    put_or_remove(unconfirmed, entry.holding->uid,
+                  unseen || entry.state == HoldingState::kUnsettled);
+    put_or_remove(unbound, entry.holding->uid, entry.state != HoldingState::kBound);
+  }
+  static void put_or_remove(UidSet& uids, const std::string& uid, bool is_in) {
+    if (is_in) {
+      uids.insert(uid);
+    } else {
+      uids.erase(uid);
     }
   }
   LedgerEntry& insert(model::HoldingPtr holding, HoldingState state) {
@@ -98,6 +102,7 @@ struct Ledger::State {
     const bool had_gpus = !ended_entry->second.holding->is_cpu_only();
     nodes.remove(*ended_entry->second.holding);
     unconfirmed.erase(ended_entry->first);
+    unbound.erase(ended_entry->first);
     entries.erase(ended_entry);
     changed(had_gpus);
   }

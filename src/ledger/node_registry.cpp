@@ -121,6 +121,12 @@ std::vector<std::string> NodeRegistry::gpu_pod_uids(std::string_view node) const
   return uids;
 }
 
+std::int64_t NodeRegistry::gpu_holdings() const {
+  std::int64_t count = 0;
+  for (const Slot& slot : slots_) count += std::ssize(slot.holdings);
+  return count;
+}
+
 /// Replaces the inventory, and updates namespace_usage_: the inventory determines how much of a
 /// GPU one unit of an nvidia.com/* resource is.
 void NodeRegistry::set_inventory(std::uint32_t slot,

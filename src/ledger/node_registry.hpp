@@ -39,6 +39,8 @@ class NodeRegistry {
   void replace(const model::HoldingPtr& holding);
   /// The uids of the node's pods that hold GPUs, and of its unplaced pods.
   [[nodiscard]] std::vector<std::string> gpu_pod_uids(std::string_view node) const;
+  /// The number of such pods of all nodes, also of those without inventory.
+  [[nodiscard]] std::int64_t gpu_holdings() const;
 
   /// Defers the computation of node states. While a Batch exists, states may be out of date and
   /// must not be read. Its destructor computes each changed state once.

@@ -4,10 +4,11 @@
 namespace snug::service {
 
 Reply AdminService::cluster() {
-  const CurrentPolicy policy = parts_.policy.current();
-  return {200, codec::write_cluster(parts_.usage.measure().usage,
-                                    {.generation = policy.version,
-                                     .default_profile = policy.policy->default_profile_name})};
+  const MeasuredUsage measured = parts_.usage.measure();
+  return {200,
+          codec::write_cluster(measured.usage,
+                               {.generation = measured.policy.version,
+                                .default_profile = measured.policy.policy->default_profile_name})};
 }
 
 Reply AdminService::history() {

@@ -12,13 +12,14 @@ MeasuredUsage UsageMonitor::measure() const {
   const LayoutChanges layout_changes(*snapshot);
   std::vector<model::ReasonCode> pending;
   for (const PendingRow& pending_pod : parts_.pending.rows()) {
-    if (waits_for_gpu(pending_pod, parts_.ledger))
+    // kube-scheduler asks about a pod with scheduling gates only after they are removed.
+    if (!pending_pod.pod->facts.gated && waits_for_gpu(pending_pod, parts_.ledger))
       pending.push_back(pending_reason(pending_pod, layout_changes).code);
   }
-  const CurrentPolicy policy = parts_.policy.current();
+  CurrentPolicy policy = parts_.policy.current();
   usage::ClusterUsage usage = usage::cluster_usage(
       {.snapshot = *snapshot, .sharing = policy.policy->sharing, .pending = pending});
-  return {std::move(snapshot), std::move(usage)};
+  return {std::move(snapshot), std::move(policy), std::move(usage)};
 }
 
 void UsageMonitor::tick() {

@@ -1,5 +1,5 @@
 """deploy/ without a cluster: the files that the kustomization names exist, the image has what the program
-loads, and the alerts query series that the program serves. With an API server: tests/e2e/test_deploy.py."""
+loads. The alerts: alerts_test.py. With an API server: tests/e2e/test_deploy.py."""
 
 import itertools
 import json
@@ -15,22 +15,10 @@ from programs import EXTENDER, ROOT, SNUGCTL, run, start_extender
 
 DEPLOY = ROOT / "deploy"
 SHAPES = ("dedicated.yaml", "shared-extender.yaml")
-# `name{label="value",…}`, with or without the labels; a rule may also say `!=`.
-SELECTOR = re.compile(r'(snug_\w+)(?:\{(\w+!?="[^"]*"(?:,\w+!?="[^"]*")*)\})?')
-CONDITION = r"(?:absent\(S\)|max\(S\) == 0|increase\(S\[\d+m\]\) > 0|S (?:==|>) \d+)"
-EXPRESSION = re.compile(f"{CONDITION}(?: or {CONDITION})*")
 
 
 def documents(path):
     return [value for value in yaml.safe_load_all(path.read_text()) if value]
-
-
-def selected(labels, have):
-    """Whether a series with the labels `have` is one that the selector's labels choose. It must have each of
-    them, though Prometheus lets `!=` choose series without."""
-    values = dict(label.split("=", 1) for label in have if label)
-    wanted = re.findall(r'(\w+)(!?)=("[^"]*")', labels)
-    return all(key in values and (values[key] == value) != bool(other) for key, other, value in wanted)
 
 
 def deployed_images():
@@ -294,49 +282,6 @@ class ImageTest(unittest.TestCase):
             for name in sources.split():
                 self.assertTrue((ROOT / name).exists(), name)
                 self.assertIn(name, allowed)
-
-
-class AlertsTest(unittest.TestCase):
-    def setUp(self):
-        [self.plain] = documents(DEPLOY / "alerts/rules.yaml")
-        self.rules = [rule for group in self.plain["groups"] for rule in group["rules"]]
-
-    def test_both_files_have_the_same_groups(self):
-        [operator] = documents(DEPLOY / "alerts/prometheusrule.yaml")
-        self.assertEqual((operator["apiVersion"], operator["kind"]),
-                         ("monitoring.coreos.com/v1", "PrometheusRule"))
-        self.assertEqual(operator["spec"], self.plain)
-
-    def test_each_rule_has_the_form_of_an_alert(self):
-        names = [rule["alert"] for rule in self.rules]
-        self.assertEqual(len(set(names)), len(names))
-        for rule in self.rules:
-            with self.subTest(rule["alert"]):
-                self.assertLessEqual(set(rule), {"alert", "expr", "for", "labels", "annotations"})
-                self.assertRegex(rule["alert"], r"^Snug[A-Za-z]+$")
-                self.assertRegex(SELECTOR.sub("S", rule["expr"]), f"^{EXPRESSION.pattern}$")
-                self.assertRegex(rule.get("for", "1m"), r"^\d+m$")
-                self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
-                self.assertTrue(rule["annotations"]["summary"])
-
-    def test_each_description_names_a_heading_of_the_operators_page(self):
-        page = (ROOT / "docs/operations.md").read_text()
-        headings = set(re.findall(r"^#+ (.*)$", page, re.M))
-        for rule in self.rules:
-            named = re.search(r'docs/operations\.md, "([^"]+)"', rule["annotations"]["description"])
-            self.assertIn(named and named[1], headings, rule["alert"])
-
-    def test_each_series_is_served_from_the_start(self):
-        _, admin = start_extender(self)
-        with urllib.request.urlopen(admin + "/metrics", timeout=10) as answer:
-            served = [(match[1], set((match[2] or "").split(",")))
-                      for match in map(SELECTOR.match, answer.read().decode().splitlines()) if match]
-        for rule in self.rules:
-            for name, labels in SELECTOR.findall(rule["expr"]):
-                if name.startswith("snug_webhook_"):  # only where there is a webhook
-                    continue
-                self.assertTrue(any(name == each and selected(labels, have) for each, have in served),
-                                f"{rule['alert']}: nothing serves {name}{{{labels}}}")
 
 
 if __name__ == "__main__":

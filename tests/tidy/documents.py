@@ -272,6 +272,22 @@ def settings_documented(tree):
             yield Finding(doc, 1, f"there is no setting `{key}`")
 
 
+def alerts_tested(tree):
+    """Each alert of deploy/alerts/rules.yaml has a case in tests/alerts/cases.yaml in which it fires, and one in which not."""
+    rules, cases = "deploy/alerts/rules.yaml", "tests/alerts/cases.yaml"
+    yield from _missing(tree, rules, cases)
+    if not (tree.has(rules) and tree.has(cases)):
+        return
+    alerts = [rule["alert"] for group in yaml.safe_load(tree.text(rules))["groups"] for rule in group["rules"]]
+    tested = {(case["alert"], bool(case["fires"])) for case in yaml.safe_load(tree.text(cases))}
+    for alert in alerts:
+        for fires, words in ((True, "fires"), (False, "stays silent")):
+            if (alert, fires) not in tested:
+                yield Finding(cases, 1, f"there is no case in which {alert} {words}")
+    for alert in sorted({alert for alert, _ in tested} - set(alerts)):
+        yield Finding(cases, 1, f"there is no alert {alert}")
+
+
 def files_in_architecture(tree):
     """docs/architecture.md has one row for each source file; the names in it are files of the layer or occur in that file."""
     page = "docs/architecture.md"

@@ -47,6 +47,7 @@ CHECKS = {check.__name__: check for check in (
     documents.deployed_policy_is_the_default,
     documents.annotations_in_api,
     documents.settings_documented,
+    documents.alerts_tested,
     documents.files_in_architecture,
     documents.names_exist,
     compiled.headers_stand_alone,

@@ -23,6 +23,9 @@ REASON = 'ROW(kNone, "", false, kNoDistance, "") \\\nROW(kNoRoom, "NoRoom", true
 BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
 CONFIG_MAP = "kind: ConfigMap\ndata:\n  policy.yaml: |\n    default: a  # the same\n"
+ALERT = "groups: [{name: g, rules: [{alert: A, expr: x > 0}]}]\n"
+FIRES = "- {alert: A, fires: [{}]}\n"
+SILENT = "- {alert: A, fires: []}\n"
 UNFINISHED = "TO" + "DO"
 HOME = "/ho" + "me/"
 
@@ -245,6 +248,15 @@ ROWS = [
     ("settings_documented", "the same settings",
      {"src/config/option_table.cpp": '    {"listen", "HOST:PORT", "where", f},\n',
       "docs/operations.md": "## Settings\n| `listen` | x | y |\n| `limits` | | z |\n"}, None),
+    ("alerts_tested", "an alert that is never silent",
+     {"deploy/alerts/rules.yaml": ALERT, "tests/alerts/cases.yaml": FIRES}, "no case in which A stays silent"),
+    ("alerts_tested", "an alert that never fires",
+     {"deploy/alerts/rules.yaml": ALERT, "tests/alerts/cases.yaml": SILENT}, "no case in which A fires"),
+    ("alerts_tested", "an alert that is gone",
+     {"deploy/alerts/rules.yaml": ALERT, "tests/alerts/cases.yaml": FIRES + SILENT + "- {alert: B, fires: []}\n"},
+     "there is no alert B"),
+    ("alerts_tested", "an alert with both cases",
+     {"deploy/alerts/rules.yaml": ALERT, "tests/alerts/cases.yaml": FIRES + SILENT}, None),
     ("names_exist", "a function that is gone",
      {"docs/life-of-a-pod.md": "| 1 | it fits | `fit`, `refit` | `src/fit/fit.cpp` |\n", "src/fit/fit.cpp": "int fit();\n"},
      "`refit` does not stand in"),

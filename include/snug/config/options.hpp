@@ -46,6 +46,7 @@ struct Options : service::ServiceOptions {
   std::string tls_key;
   std::string client_ca;
   obs::LogOptions log;
+  bool gpu_metrics = true;  // whether each GPU has metrics of its own
 };
 
 /// Reads the settings from the command line and from the file that --config names. An error is

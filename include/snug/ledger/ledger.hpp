@@ -49,6 +49,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +88,9 @@ struct LedgerEntry {
   /// execute that bind, whatever the outcome of later ones. Nullopt: no outcome is unknown.
   std::optional<base::TimePoint> last_unknown_bind;
 };
+
+/// Numbers of holdings by state. A state without holdings may be missing.
+using HoldingCounts = std::map<HoldingState, std::int64_t>;
 
 struct ReserveInput {
   plan::IncomingPod incoming;
@@ -215,6 +219,9 @@ class Ledger {
   [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
   /// The entries of pods that hold GPUs, and those of unplaced pods.
   [[nodiscard]] std::vector<LedgerEntry> gpu_entries() const;
+  /// The number of the gpu_entries(), by state. Takes time in proportion to the number of nodes and
+  /// of entries that are not Bound.
+  [[nodiscard]] HoldingCounts gpu_holding_counts() const;
   /// The entries that a GET should check: Unsettled ones, and Bound ones that neither a list nor
   /// the watch has shown, or that the watch has shown again after the end of their pods. Takes time
   /// in proportion to their number.

@@ -32,9 +32,10 @@ struct UsageParts {
   const base::WallClock& wall_clock;
 };
 
-/// The usage at one moment, with the snapshot that it was computed from.
+/// The usage at one moment, with the snapshot and the policy that it was computed from.
 struct MeasuredUsage {
   model::SnapshotPtr snapshot;
+  CurrentPolicy policy;
   usage::ClusterUsage usage;
 };
 

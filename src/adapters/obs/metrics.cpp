@@ -7,16 +7,14 @@
 #include <prometheus/text_serializer.h>
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "snug/base/mutex.hpp"
+#include "adapters/obs/cluster_gauges.hpp"
 
 namespace snug::obs {
 namespace {
@@ -34,16 +32,6 @@ const Histogram::BucketBoundaries& latency_buckets() {
   static const Histogram::BucketBoundaries seconds{
       0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5};
   return seconds;
-}
-
-/// Returns a resource version as a number, or nullopt if it is not an integer. Those of the API
-/// server are integers, but Kubernetes does not promise that.
-std::optional<double> version_as_number(const std::string& version) {
-  std::uint64_t version_number = 0;
-  const char* const last = version.data() + version.size();
-  const auto [end, error] = std::from_chars(version.data(), last, version_number);
-  if (error != std::errc{} || end != last) return std::nullopt;
-  return static_cast<double>(version_number);
 }
 
 /// Contains one series for each enumerator. The value of the label `label` is the name of the
@@ -72,9 +60,8 @@ class SeriesByEnum {
 
 class RegistryMetrics final : public PrometheusMetrics {
  public:
-  RegistryMetrics() {
+  explicit RegistryMetrics(MetricsOptions options) : options_(std::move(options)) {
     policy_up_to_date_.Set(1);  // the program starts only with a valid policy
-    RegistryMetrics::set_gauges({});
   }
 
   void verb_done(service::Verb verb, bool ok, std::int64_t microseconds) override {
@@ -107,23 +94,13 @@ class RegistryMetrics final : public PrometheusMetrics {
     set_series(certificate_end_, {}, valid_until ? valid_until->time_since_epoch().count() : 0);
   }
 
-  void set_gauges(const ClusterGauges& gauges) override {
-    ready_.Set(gauges.ready ? 1 : 0);
-    leader_.Set(gauges.leads ? 1 : 0);
-    set_lease_conflict(gauges.in_conflict, gauges.lease_holder);
-    for (const auto& [resource, stream] : gauges.streams) {
-      const Labels labels{{"resource", std::string(service::kResourceNames[resource])}};
-      set_series(stream_age_, labels, static_cast<double>(stream.age.count()) / 1e3);
-      if (const auto version = version_as_number(stream.version))
-        set_series(stream_version_, labels, *version);
+  [[nodiscard]] std::string exposition(const ClusterGauges& gauges) const override {
+    std::vector<prometheus::MetricFamily> families = registry_.Collect();
+    for (prometheus::MetricFamily& family : cluster_families(gauges, options_)) {
+      if (!family.metric.empty()) families.push_back(std::move(family));
     }
-    set_ledger_gauges(gauges.ledger);
-    pending_pods_.Set(static_cast<double>(gauges.pending_pods));
-  }
-
-  [[nodiscard]] std::string exposition() const override {
     const prometheus::Serializer& serializer = prometheus::TextSerializer{};
-    return serializer.Serialize(registry_.Collect());
+    return serializer.Serialize(families);
   }
 
  private:
@@ -165,37 +142,7 @@ class RegistryMetrics final : public PrometheusMetrics {
   static void set_series(Family<Gauge>& family, const Labels& labels, Number value) {
     family.Add(labels).Set(static_cast<double>(value));
   }
-  template <typename Enum>
-  static std::int64_t count_of(const std::map<Enum, std::int64_t>& counts_by_label, Enum label) {
-    const auto label_count = counts_by_label.find(label);
-    return label_count == counts_by_label.end() ? 0 : label_count->second;
-  }
-
-  void set_ledger_gauges(const ledger::LedgerTotals& totals) {
-    nodes_.Set(static_cast<double>(totals.nodes));
-    conflicts_.Set(static_cast<double>(totals.nodes_in_conflict));
-    gpus_.Set(static_cast<double>(totals.gpus));
-    for (const model::GpuClosure closure : model::kGpuClosureNames.values()) {
-      if (closure == model::GpuClosure::kOpen) continue;
-      const Labels labels{{"reason", std::string(model::kGpuClosureNames[closure])}};
-      set_series(closed_gpus_, labels, count_of(totals.gpus_closed, closure));
-    }
-    for (const ledger::HoldingState state : ledger::kHoldingStateNames.values()) {
-      const Labels labels{{"state", std::string(ledger::kHoldingStateNames[state])}};
-      set_series(holdings_, labels, count_of(totals.holdings, state));
-    }
-    set_series(gpu_memory_, {{"state", "capacity"}}, totals.memory_capacity.value);
-    set_series(gpu_memory_, {{"state", "used"}}, totals.memory_used.value);
-  }
-
-  /// Replaces the series of the previous holder, so that the family always has one series.
-  void set_lease_conflict(bool in_conflict, const std::string& holder) {
-    const base::MutexLock lock(mutex_);
-    if (lease_conflict_ != nullptr) lease_conflicts_.Remove(lease_conflict_);
-    lease_conflict_ = &lease_conflicts_.Add({{"holder", in_conflict ? holder : ""}});
-    lease_conflict_->Set(in_conflict ? 1 : 0);
-  }
-
+  const MetricsOptions options_;
   prometheus::Registry registry_;
 
   Family<Counter>& verbs_ = counter("snug_verb_total", "Calls of kube-scheduler");
@@ -254,34 +201,12 @@ class RegistryMetrics final : public PrometheusMetrics {
             "1: the webhook's Secret can be read, and its CAs are in each webhook configuration");
   Family<Gauge>& certificate_end_ = gauge("snug_webhook_certificate_expiry_timestamp_seconds",
                                           "When the webhook's certificate ends; 0: there is none");
-  Gauge& ready_ =
-      gauge("snug_ready", "1: this Snug answers calls; 0: it is a standby or not ready").Add({});
-  Gauge& leader_ = gauge("snug_leader", "1: this Snug is the leader; 0: it is a standby").Add({});
-  Family<Gauge>& lease_conflicts_ = gauge(
-      "snug_lease_conflict", "1: a scheduler calls this Snug while another Snug holds the Lease");
-  base::Mutex mutex_;
-  Gauge* lease_conflict_ SNUG_GUARDED_BY(mutex_) = nullptr;
-  Family<Gauge>& stream_age_ =
-      gauge("snug_watch_age_seconds", "Time since the last bytes of a list or watch");
-  Family<Gauge>& stream_version_ = gauge("snug_watch_resource_version",
-                                         "Last resource version that a list or watch has received");
-  Gauge& nodes_ = gauge("snug_nodes", "Nodes in the ledger").Add({});
-  Gauge& conflicts_ =
-      gauge("snug_nodes_in_conflict", "Nodes with pods that contradict each other about devices")
-          .Add({});
-  Gauge& gpus_ = gauge("snug_gpus", "GPUs in the ledger").Add({});
-  Family<Gauge>& closed_gpus_ =
-      gauge("snug_gpus_closed", "GPUs that accept no new pods, by reason");
-  Family<Gauge>& holdings_ = gauge("snug_holdings", "Pods that hold GPUs, by state");
-  Family<Gauge>& gpu_memory_ = gauge("snug_gpu_memory_mebibytes", "GPU memory, capacity and used");
-  Gauge& pending_pods_ =
-      gauge("snug_pending_pods", "Unbound pods known from the list and watch").Add({});
 };
 
 }  // namespace
 
-std::unique_ptr<PrometheusMetrics> make_prometheus_metrics() {
-  return std::make_unique<RegistryMetrics>();
+std::unique_ptr<PrometheusMetrics> make_prometheus_metrics(MetricsOptions options) {
+  return std::make_unique<RegistryMetrics>(std::move(options));
 }
 
 }  // namespace snug::obs

@@ -56,7 +56,7 @@ class PolicyFileTest : public testing::Test {
 
   /// The value of `snug_policy_…` in the metrics.
   [[nodiscard]] int metric(const std::string& series) const {
-    const std::string text = metrics_->exposition();
+    const std::string text = metrics_->exposition({});
     const auto found = text.find("\nsnug_policy_" + series + " ");
     return found == std::string::npos ? -1 : std::stoi(text.substr(found + series.size() + 14));
   }

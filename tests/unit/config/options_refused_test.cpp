@@ -64,6 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--api-timeout", ""}, "--api-timeout must not be empty"},
         Refused{{"--api-timeout", "-1s"}, "--api-timeout must be"},
         Refused{{"--leader-elect", "yes"}, "--leader-elect must be true or false"},
+        Refused{{"--gpu-metrics", "off"}, "--gpu-metrics must be true or false"},
         Refused{{"--lease", "snug"}, "--lease must be NAMESPACE/NAME of a Lease"},
         Refused{{"--lease", "/snug"}, "--lease must be NAMESPACE/NAME"},
         Refused{{"--lease", "a/b/c"}, "--lease must be NAMESPACE/NAME"},

@@ -67,6 +67,7 @@ constexpr const char* kFull =
     "largestGpuMib: 81920\n"
     "logLevel: warn\n"
     "logFormat: json\n"
+    "gpuMetrics: false\n"
     "limits: {maxNodes: 7, drainMs: 0}\n";
 
 void expect_full(const config::Options& options) {
@@ -87,6 +88,7 @@ void expect_full(const config::Options& options) {
   EXPECT_EQ(options.mirrored_cards, (admission::CardRange{{16384}, {81920}}));
   EXPECT_EQ(options.log.level, service::LogLevel::kWarn);
   EXPECT_EQ(options.log.format, obs::LogFormat::kJson);
+  EXPECT_FALSE(options.gpu_metrics);
   EXPECT_EQ(options.limits.max_nodes, 7);
   EXPECT_EQ(options.limits.drain_ms, 0);
   EXPECT_EQ(options.limits.max_intents, base::Limits{}.max_intents);
@@ -136,6 +138,7 @@ TEST(OptionsTest, EverySettingIsAFlag) {
                              "warn",
                              "--log-format",
                              "json",
+                             "--gpu-metrics=false",
                              "--limits",
                              "maxNodes=7",
                              "--limits",
@@ -158,6 +161,7 @@ std::string good_value(std::string_view key) {
       {"schedulerLease", "kube-system/kube-scheduler"},
       {"logLevel", "warn"},
       {"logFormat", "json"},
+      {"gpuMetrics", "false"},
       {"smallestGpuMib", "1"},
       {"largestGpuMib", "1"}};
   const auto found = values.find(key);
@@ -186,7 +190,8 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
                                                       {"smallestGpuMib", "--smallest-gpu-mib"},
                                                       {"largestGpuMib", "--largest-gpu-mib"},
                                                       {"logLevel", "--log-level"},
-                                                      {"logFormat", "--log-format"}};
+                                                      {"logFormat", "--log-format"},
+                                                      {"gpuMetrics", "--gpu-metrics"}};
   for (const config::OptionRow& row : config::option_rows()) {
     ASSERT_TRUE(kebab.contains(row.key)) << row.key;
     const std::string& flag = kebab.at(row.key);

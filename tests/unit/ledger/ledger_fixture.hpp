@@ -91,14 +91,17 @@ class LedgerFixture {
     }
     std::size_t expected = 0;
     std::set<std::string> to_confirm;
+    ledger::HoldingCounts counts{{ledger::HoldingState::kBound, 0}};
     for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) {
       const bool unseen = entry.state == ledger::HoldingState::kBound &&
                           (!entry.confirmed || entry.reappeared_after_end);
       if (unseen || entry.state == ledger::HoldingState::kUnsettled)
         to_confirm.insert(entry.holding->uid);
+      ++counts[entry.state];
       expected += snapshot->names->contains(entry.holding->reservation.node) ? 1 : 0;
     }
     EXPECT_EQ(on_nodes, expected);
+    EXPECT_EQ(ledger.gpu_holding_counts(), counts);
     std::set<std::string> unconfirmed;
     for (const ledger::LedgerEntry& entry : ledger.unconfirmed())
       unconfirmed.insert(entry.holding->uid);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "snug/adapters/obs/metrics.hpp"
+#include "support/node_states.hpp"
 
 namespace snug::metrics_table_test {
 namespace {
@@ -42,11 +43,14 @@ Labels read_labels(const std::string& cell) {
 
 Table documented() {
   std::ifstream file(SNUG_SOURCE_DIR "/docs/operations.md");
-  const std::regex row(R"(\| `(snug_\w+)` \|([^|]*)\|.*)");
+  const std::regex row(R"(\| (`snug_\w+`(?:, `snug_\w+`)*) \|([^|]*)\|.*)");
   Table table;
   std::smatch cells;
   for (std::string line; std::getline(file, line);) {
-    if (std::regex_match(line, cells, row)) table[cells[1]] = read_labels(cells[2]);
+    if (!std::regex_match(line, cells, row)) continue;
+    const std::string names = cells[1];
+    for (const std::smatch& name : matches(names, std::regex("`(\\w+)`")))
+      table[name[1]] = read_labels(cells[2]);
   }
   return table;
 }
@@ -54,13 +58,17 @@ Table documented() {
 Table served() {
   const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
   obs::ClusterGauges gauges;
+  gauges.usage.models.push_back({.model = "A"});
+  gauges.usage.namespaces.push_back({.name_space = "n", .cap = base::MilliGpu{1}});
+  auto snapshot = std::make_shared<model::Snapshot>();
+  snapshot->nodes = model::NodeTable({make_state("n: A 1")});
+  gauges.snapshot = snapshot;
   for (const service::Resource resource : service::kResourceNames.values())
     gauges.streams[resource] = {{}, "1"};
-  metrics->set_gauges(gauges);
   metrics->webhook_checked(true, std::nullopt);
   Table table;
   std::string metric;
-  std::istringstream lines(metrics->exposition());
+  std::istringstream lines(metrics->exposition(gauges));
   for (std::string line; std::getline(lines, line);) {
     std::smatch type;
     if (std::regex_match(line, type, std::regex(R"(# TYPE (\w+) \w+)"))) {

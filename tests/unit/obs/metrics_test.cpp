@@ -12,8 +12,9 @@ namespace snug::metrics_test {
 namespace {
 
 /// The value of the series written `name{labels}`; nothing: there is no such series.
-std::optional<double> value(const obs::PrometheusMetrics& metrics, const std::string& series) {
-  const std::string text = "\n" + metrics.exposition();
+std::optional<double> value(const obs::PrometheusMetrics& metrics, const std::string& series,
+                            const obs::ClusterGauges& gauges = {}) {
+  const std::string text = "\n" + metrics.exposition(gauges);
   const auto found = text.find("\n" + series + " ");
   if (found == std::string::npos) return std::nullopt;
   return std::stod(text.substr(found + series.size() + 2));
@@ -52,8 +53,15 @@ TEST_F(MetricsTest, EverySeriesExistsFromTheStartWithZero) {
                              "snug_gpus",
                              R"(snug_gpus_closed{reason="over_committed"})",
                              R"(snug_holdings{state="unsettled"})",
-                             R"(snug_gpu_memory_mebibytes{state="used"})",
-                             R"(snug_gpu_memory_mebibytes{state="capacity"})",
+                             R"(snug_api_request_duration_seconds_count{what="bind"})",
+                             R"(snug_refusals_total{reason="NoRoom"})",
+                             R"(snug_refusals_total{reason="TooLarge"})",
+                             R"(snug_pending_gpu_pods{reason="none"})",
+                             R"(snug_pending_gpu_pods{reason="NoRoom"})",
+                             "snug_free_gpus",
+                             "snug_fragmented_gpus",
+                             "snug_largest_free_share_gpus",
+                             "snug_gpus_without_series",
                              "snug_pending_pods"}) {
     EXPECT_EQ(value(metrics, series), 0) << series;
   }
@@ -68,7 +76,10 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
   metrics.bind_ended(service::BindOutcome::kPlaceTaken);
   metrics.bind_ended(service::BindOutcome::kUnavailable);
   metrics.api_request(service::ApiCall::kBind, true, 700);
-  metrics.api_request(service::ApiCall::kListOneNode, false, 700);
+  metrics.api_request(service::ApiCall::kListOneNode, false, 30'000);
+  metrics.pod_refused(model::ReasonCode::kCapReached);
+  metrics.pod_refused(model::ReasonCode::kCapReached);
+  metrics.pod_refused(model::ReasonCode::kNone);
   metrics.watch_restarted(service::WatchedResource::kNodes, service::WatchEnd::kExpired);
   metrics.pods_woken();
   metrics.event_dropped();
@@ -85,6 +96,11 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
   EXPECT_EQ(value(metrics, R"(snug_bind_total{end="bound"})"), 0);
   EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="ok",what="bind"})"), 1);
   EXPECT_EQ(value(metrics, R"(snug_api_requests_total{result="error",what="list_one_node"})"), 1);
+  const std::string listing =
+      R"(snug_api_request_duration_seconds_bucket{what="list_one_node",le=)";
+  EXPECT_EQ(value(metrics, listing + R"("0.025"})"), 0);
+  EXPECT_EQ(value(metrics, listing + R"("0.05"})"), 1);
+  EXPECT_EQ(value(metrics, R"(snug_refusals_total{reason="CapReached"})"), 2);
   EXPECT_EQ(value(metrics, R"(snug_watch_restarts_total{resource="nodes",why="expired"})"), 1);
   EXPECT_EQ(value(metrics, "snug_room_touches_total"), 1);
   EXPECT_EQ(value(metrics, "snug_events_dropped_total"), 1);
@@ -95,7 +111,6 @@ TEST_F(MetricsTest, WhatHappensIsCounted) {
 TEST_F(MetricsTest, APolicyIsUpToDateUntilOneIsRefused) {
   EXPECT_EQ(value(metrics, "snug_policy_up_to_date"), 1);
   metrics.policy_reloaded(false);
-  metrics.set_gauges({});
   EXPECT_EQ(value(metrics, "snug_policy_up_to_date"), 0);
   metrics.policy_reloaded(false);
   metrics.policy_reloaded(true);
@@ -115,51 +130,9 @@ TEST_F(MetricsTest, TheWebhookHasGaugesOnlyWhereThereIsOne) {
   EXPECT_EQ(value(metrics, "snug_webhook_certificate_expiry_timestamp_seconds"), 1'800'000'000);
 }
 
-TEST_F(MetricsTest, GaugesShowWhatTheyWereLastGiven) {
-  obs::ClusterGauges gauges;
-  gauges.ready = true;
-  gauges.ledger.nodes = 5;
-  gauges.ledger.nodes_in_conflict = 2;
-  gauges.ledger.gpus = 40;
-  gauges.ledger.gpus_closed = {{model::GpuClosure::kVanished, 2}};
-  gauges.ledger.holdings = {{ledger::HoldingState::kBound, 7}};
-  gauges.ledger.memory_capacity = {1'638'400};
-  gauges.ledger.memory_used = {3};
-  gauges.pending_pods = 9;
-  metrics.set_gauges(gauges);
-  EXPECT_EQ(value(metrics, "snug_ready"), 1);
-  EXPECT_EQ(value(metrics, "snug_nodes"), 5);
-  EXPECT_EQ(value(metrics, "snug_nodes_in_conflict"), 2);
-  EXPECT_EQ(value(metrics, "snug_gpus"), 40);
-  EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="vanished"})"), 2);
-  EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="suspect"})"), 0);
-  EXPECT_EQ(value(metrics, R"(snug_holdings{state="bound"})"), 7);
-  EXPECT_EQ(value(metrics, R"(snug_gpu_memory_mebibytes{state="capacity"})"), 1'638'400);
-  EXPECT_EQ(value(metrics, R"(snug_gpu_memory_mebibytes{state="used"})"), 3);
-  EXPECT_EQ(value(metrics, "snug_pending_pods"), 9);
-  metrics.set_gauges({});
-  EXPECT_EQ(value(metrics, R"(snug_gpus_closed{reason="vanished"})"), 0);
-  EXPECT_EQ(value(metrics, "snug_ready"), 0);
-}
-
-TEST_F(MetricsTest, AConflictNamesTheHolderOfTheLeaseNow) {
-  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=""})"), 0);
-  obs::ClusterGauges gauges;
-  gauges.in_conflict = true;
-  for (const std::string holder : {"one", "two"}) {
-    gauges.lease_holder = holder;
-    metrics.set_gauges(gauges);
-    EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=")" + holder + R"("})"), 1);
-  }
-  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder="one"})"), std::nullopt);
-  metrics.set_gauges({});
-  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder=""})"), 0);
-  EXPECT_EQ(value(metrics, R"(snug_lease_conflict{holder="two"})"), std::nullopt);
-}
-
 TEST_F(MetricsTest, EveryLineIsOfTheTextFormat) {
   metrics.api_request(service::ApiCall::kBind, true, 700);
-  std::istringstream lines(metrics.exposition());
+  std::istringstream lines(metrics.exposition({}));
   const std::regex allowed(
       R"re(# (HELP|TYPE) snug_\w+ .+|snug_\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+)re");
   for (std::string line; std::getline(lines, line);) {
@@ -174,7 +147,7 @@ TEST_F(MetricsTest, ThreadsCountTogether) {
       for (int i = 0; i < 500; ++i) {
         metrics.api_request(service::ApiCall::kBind, true, 700);
         metrics.verb_done(service::Verb::kBind, true, i);
-        if (i % 100 == 0) metrics.set_gauges({});
+        if (i % 100 == 0) (void)metrics.exposition({});
       }
     });
   }

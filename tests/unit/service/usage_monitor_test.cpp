@@ -44,6 +44,9 @@ TEST_F(UsageMonitorTest, TheClusterIsShownAsItIs) {
   arrive("typo", {{"gpu-fraction", "25%"}});
   arrive("new", {{"gpu-fraction", "0.1"}});
   arrive("no-gpu", {});
+  model::PodFacts gated = make_pod("gated", {{"gpu-fraction", "0.1"}});
+  gated.gated = true;
+  reconciler.pod_changed(gated);
   const json cluster = get(&service::AdminService::cluster);
   EXPECT_EQ(cluster.at("generation"), ledger.snapshot()->generation.value);
   EXPECT_EQ(cluster.at("nodes"), 1);

@@ -1,18 +1,23 @@
 // Metrics in Prometheus' text format. Every counter series whose labels are known in advance exists
 // from the start with the value 0, so that an alert on its rate sees the first increment.
 //
-// Thread-safe. Counters change with each event. The gauges of ClusterGauges change only in
-// set_gauges(), so GET /metrics calls set_gauges() before exposition().
+// Thread-safe. Counters and histograms change with each event. Gauges of the cluster have no memory
+// of their own: exposition() makes them from the state that it is given, so that a series ends with
+// what it is about, and a scrape needs no lock while it is written.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "snug/ledger/totals.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/ledger/ledger.hpp"
+#include "snug/model/snapshot.hpp"
 #include "snug/service/ports.hpp"
+#include "snug/usage/cluster_usage.hpp"
 
 namespace snug::obs {
 
@@ -31,17 +36,28 @@ struct ClusterGauges {
   bool in_conflict = false;
   std::string lease_holder;  // identity of the other Snug; empty unless in_conflict
   std::map<service::Resource, StreamGauges> streams;
-  ledger::LedgerTotals ledger;
+  model::SnapshotPtr snapshot;  // null: no GPU has series of its own
+  usage::ClusterUsage usage;
+  ledger::HoldingCounts holdings;
   std::int64_t pending_pods = 0;
+  std::uint64_t policy_generation = 0;
+};
+
+struct MetricsOptions {
+  std::string version;  // of the program
+  /// Whether each GPU has series of its own (setting gpuMetrics).
+  bool gpu_series = true;
+  std::size_t max_gpus = static_cast<std::size_t>(base::Limits{}.max_gpu_series);
+  std::size_t max_namespaces = static_cast<std::size_t>(base::Limits{}.max_namespace_series);
 };
 
 class PrometheusMetrics : public service::Metrics {
  public:
-  virtual void set_gauges(const ClusterGauges& gauges) = 0;
   /// Returns the body of the reply to GET /metrics, of type `text/plain; version=0.0.4`.
-  [[nodiscard]] virtual std::string exposition() const = 0;
+  [[nodiscard]] virtual std::string exposition(const ClusterGauges& gauges) const = 0;
 };
 
-[[nodiscard]] std::unique_ptr<PrometheusMetrics> make_prometheus_metrics();
+[[nodiscard]] std::unique_ptr<PrometheusMetrics> make_prometheus_metrics(
+    MetricsOptions options = {});
 
 }  // namespace snug::obs
