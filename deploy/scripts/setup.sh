@@ -19,7 +19,7 @@ kubernetes_packages=(openssl python3-pip)
 test_packages=(
   "${kubernetes_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   libcpp-httplib-dev patch clang-19 libclang-rt-19-dev python3-jsonschema python3-venv
-  fish mandoc zsh chromium)
+  fish mandoc zsh chromium prometheus)
 lint_packages=(clang-tidy-19 clang-format-19)
 
 give_up() {
@@ -60,6 +60,27 @@ as_root() {
   fi
 }
 
+# Lets the packages that are installed next start no service (of `test`, prometheus has one): Debian's
+# scripts ask this program before they start one. One that is there already stays.
+POLICY=/usr/sbin/policy-rc.d
+forbid_services() {
+  [[ ! -e $POLICY ]] || return 0
+  trap 'as_root rm -f "$POLICY"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$POLICY" >/dev/null
+  as_root chmod 755 "$POLICY"
+}
+
+# Ends what forbid_services began. The service stays off after the next boot, too.
+allow_services() {
+  if [[ -n $(trap -p EXIT) ]]; then
+    as_root rm -f "$POLICY"
+    trap - EXIT
+  fi
+  if [[ " $* " == *' prometheus '* ]] && command -v systemctl >/dev/null; then
+    as_root systemctl --quiet disable prometheus.service || true
+  fi
+}
+
 # Update and install as one step, so that a retry repeats both if the mirror changed in between.
 apt_round() {
   local log=$1
@@ -77,11 +98,13 @@ install_missing() {
   fi
   log=$(mktemp)
   say "Installing $# Debian packages, a few minutes on a bare machine: $*"
+  forbid_services
   if ! QUIETLY_TAIL=5 apt_round "$log" "$@"; then
     say "apt failed; trying once more."
     QUIETLY_TAIL=15 apt_round "$log" "$@" ||
       give_up "apt could not install the packages above, twice; see its message and check the network and the apt sources (its whole output: $log)."
   fi
+  allow_services "$@"
   rm -f "$log"
 }
 
