@@ -18,11 +18,11 @@ namespace snug::sim_codec {
 /// `-`.
 [[nodiscard]] std::string report_table(std::span<const sim::SimulationReport> reports);
 
-/// Returns an SVG chart with one line for each report, its SimulationReport::curve, and the name and
-/// the last value at its end. The chart enlarges the part where the lines differ from each other or
-/// from the reference, and shows the whole run as a small picture. Lines differ in colour and in
-/// dash pattern, so they can be distinguished without colours. The SVG has no scripts and no fonts;
-/// its style sheet has colours for light and for dark pages.
+/// Returns an SVG chart with one line for each report, its SimulationReport::curve, and the name
+/// and the last value at its end. The chart enlarges the part where the lines differ from each
+/// other or from the reference, and shows the whole run as a small picture. Lines differ in colour
+/// and in dash pattern, so they can be distinguished without colours. The SVG has no scripts and no
+/// fonts; its style sheet has colours for light and for dark pages.
 [[nodiscard]] std::string report_chart(std::span<const sim::SimulationReport> reports);
 
 }  // namespace snug::sim_codec

@@ -89,7 +89,8 @@ struct ClusterUsage {
 struct UsageInput {
   const model::Snapshot& snapshot;
   const model::SharingRules& sharing;
-  /// An element for each pending pod that asks for GPUs and may be scheduled: why Snug last refused it.
+  /// An element for each pending pod that asks for GPUs and may be scheduled: why Snug last refused
+  /// it.
   std::span<const model::ReasonCode> pending;
 };
 
