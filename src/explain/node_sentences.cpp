@@ -12,24 +12,24 @@
 #include "snug/mig/profile_choice.hpp"
 
 namespace snug::explain {
+namespace {
 
+constexpr std::int64_t kFullGpu = 1000;  // thousandths
+
+/// Milli-GPU as percent of one GPU: `25 %`, `9.3 %`.
 std::string percent(std::int64_t milli) {
   std::string text = std::to_string(milli / 10);
   if (milli % 10 != 0) text += "." + std::to_string(milli % 10);
   return text + " %";
 }
 
+std::string amounts(std::int64_t memory_mib, std::int64_t compute_milli) {
+  return std::to_string(memory_mib) + " MiB and " + percent(compute_milli);
+}
+
 std::string gpu_name(const model::NodeState& node, std::size_t gpu) {
   const model::GpuInfo& info = *node.gpus[gpu].info;
   return "GPU " + std::to_string(info.index) + (info.model.empty() ? "" : " (" + info.model + ")");
-}
-
-namespace {
-
-constexpr std::int64_t kFullGpu = 1000;  // thousandths
-
-std::string amounts(std::int64_t memory_mib, std::int64_t compute_milli) {
-  return std::to_string(memory_mib) + " MiB and " + percent(compute_milli);
 }
 
 /// What the container needs of a GPU of this size. A slice is charged as the whole card here.

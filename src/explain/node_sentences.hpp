@@ -11,11 +11,6 @@
 
 namespace snug::explain {
 
-/// Milli-GPU as percent of one GPU: `25 %`, `9.3 %`.
-[[nodiscard]] std::string percent(std::int64_t milli);
-/// The GPU at a position of NodeState::gpus: `GPU 0 (NVIDIA-A100-SXM4-40GB)`.
-[[nodiscard]] std::string gpu_name(const model::NodeState& node, std::size_t gpu);
-
 /// How much one GPU of a node lacks for a container of the request.
 struct GpuShortfall {
   std::size_t gpu = 0;             // position in NodeState::gpus

@@ -20,7 +20,6 @@
 #include "snug/plan/plan.hpp"
 #include "snug/service/pending_pods.hpp"
 #include "snug/service/placement_log.hpp"
-#include "snug/service/pod_events.hpp"
 #include "snug/service/pod_info.hpp"
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
@@ -30,8 +29,6 @@
 
 namespace snug::service {
 
-class AttemptCounter;
-class DecisionLine;
 class NamedVictims;
 
 /// The objects that ExtenderService uses. They must outlive it.
@@ -47,7 +44,6 @@ struct ServiceParts {
   Log& log;
   const base::Clock& clock;
   PodCreator* pod_creator = nullptr;  // null unless in embedded mode
-  PodEvents* events = nullptr;        // null: no events about single pods
 };
 
 class ExtenderService {
@@ -67,10 +63,9 @@ class ExtenderService {
   class Readers;
   class Memos;
   using Names = std::span<const std::string_view>;
-  /// A bind call, WriteFence::term() at its arrival, and its line in the log.
+  /// A bind call, and WriteFence::term() at its arrival.
   struct Bind : codec::BindCall {
     WriteFence::Term term = 0;
-    DecisionLine& line;
   };
 
   /// Whether the pod's scheduler is one of schedulerNames.
@@ -83,26 +78,25 @@ class ExtenderService {
   /// Keeps why the pod is on this node, for explanations.
   void note_placement(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply filter_claim(const codec::ScheduleCall& call, const PodClaim& claim,
-                                   const model::SnapshotPtr& snapshot, DecisionLine& line);
+                                   const model::SnapshotPtr& snapshot);
   [[nodiscard]] Reply refuse_everywhere(const codec::ScheduleCall& call, std::string_view uid,
                                         const model::Refusal& refusal,
-                                        const RetryCondition& retry_condition, DecisionLine& line);
+                                        const RetryCondition& retry_condition);
   [[nodiscard]] Reply refuse_each(const codec::ScheduleCall& call, const PodClaim& claim,
-                                  const plan::Plan& plan, const model::Snapshot& snapshot,
-                                  DecisionLine& line);
+                                  const plan::Plan& plan, const model::Snapshot& snapshot);
   void note_refused(std::string_view uid, const model::Refusal& refusal,
-                    const RetryCondition& retry_condition, DecisionLine& line);
-  [[nodiscard]] Reply run_filter(std::string& body, DecisionLine& line);
-  [[nodiscard]] Reply run_prioritize(std::string& body, DecisionLine& line);
-  [[nodiscard]] Reply run_preempt(std::string& body, DecisionLine& line);
+                    const RetryCondition& retry_condition);
+  [[nodiscard]] Reply run_filter(std::string& body);
+  [[nodiscard]] Reply run_prioritize(std::string& body);
+  [[nodiscard]] Reply run_preempt(std::string& body);
   [[nodiscard]] bool awaits_evictions(const codec::PreemptCall& call, const PodClaim& claim,
                                       const model::Snapshot& snapshot) const;
-  [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term, DecisionLine& line);
+  [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term);
   [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod_info);
   [[nodiscard]] Reply bind_claim(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply bind_without_gpu(const Bind& call, const model::PodFacts& pod);
   [[nodiscard]] Reply write_binding(const Bind& call, const model::PodFacts& pod,
-                                    const model::HoldingPtr& holding);
+                                    const model::Holding& holding);
   /// Sends the binding to the API server. Fails with kUnavailable if the write fence is closed, or
   /// was reopened after the call arrived.
   [[nodiscard]] base::Result<void> send_binding(const Bind& call, model::StringMap annotations);
@@ -111,15 +105,14 @@ class ExtenderService {
   enum class Reserved : std::uint8_t { kNothing, kGpus };
   [[nodiscard]] Reply after_refusal(const Bind& call, Reserved reserved,
                                     const base::Error& conflict);
-  [[nodiscard]] Reply bind_error(const Bind& call, BindOutcome outcome, std::string_view sentence);
-  [[nodiscard]] Reply bind_success(const Bind& call, BindOutcome outcome);
+  [[nodiscard]] Reply bind_error(const codec::BindCall& call, BindOutcome outcome,
+                                 std::string_view sentence);
 
   ServiceParts parts_;
   ServiceOptions options_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<Memos> memos_;
   std::unique_ptr<NamedVictims> named_victims_;
-  std::unique_ptr<AttemptCounter> attempts_;
 };
 
 }  // namespace snug::service

@@ -28,11 +28,7 @@ class SpdlogLog final : public service::Log {
   SpdlogLog(const SpdlogLog&) = delete;
   SpdlogLog& operator=(const SpdlogLog&) = delete;
 
-  [[nodiscard]] bool is_enabled(service::LogLevel level) const override {
-    return level >= options_.level;
-  }
-  void write_line(service::LogLevel level, std::string_view message,
-                  std::span<const service::LogField> fields) override;
+  void write(service::LogLevel level, std::string_view message) override;
 
  private:
   struct Logger;
