@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "explain/smaller_request.hpp"
 #include "explain/trial.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/fit/node_usage.hpp"
 
 namespace snug::explain {
 namespace {
@@ -187,6 +189,35 @@ model::Snapshot with_only(const model::Snapshot& snapshot, std::span<const Slot>
   return part;
 }
 
+/// Whether the pod fits after the moves. repack() counts the intents of other pods as bound pods,
+/// but a share may not open an empty GPU in a mode that only an intent gives it.
+bool fits_after(const model::Snapshot& snapshot, const plan::IncomingPod& incoming,
+                const advice::RepackAdvice& repacked) {
+  model::Snapshot after = snapshot;
+  std::vector<model::NodeStatePtr> states;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot)
+    states.push_back(snapshot.nodes[slot]);
+  const auto change = [&](const std::string& node, const auto& edit) {
+    model::NodeStatePtr& state = states[snapshot.names->find(node)->value];
+    std::vector<model::HoldingPtr> holdings = state->holdings;
+    edit(holdings);
+    state = fit::with_holdings(*state, std::move(holdings));
+  };
+  for (const advice::PodMove& move : repacked.moves) {
+    change(move.from->reservation.node, [&](std::vector<model::HoldingPtr>& holdings) {
+      std::erase_if(holdings,
+                    [&](const model::HoldingPtr& pod) { return pod->uid == move.from->uid; });
+    });
+    change(move.to.node, [&](std::vector<model::HoldingPtr>& holdings) {
+      auto moved = std::make_shared<model::Holding>(*move.from);
+      moved->reservation = move.to;
+      holdings.push_back(std::move(moved));
+    });
+  }
+  after.nodes = model::NodeTable(states);
+  return Trial(after, incoming).takes(snapshot.names->find(repacked.reservation->node)->value);
+}
+
 /// Advice to move pods between these nodes, as repack() gives it within a part of its usual work.
 std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot> slots) {
   const model::Snapshot part = with_only(input.snapshot, slots);
@@ -195,7 +226,9 @@ std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot>
                       .incoming = with_request(input.incoming, input.incoming.request),
                       .protected_uids = input.protected_uids,
                       .max_work = base::kMaxExplainRepackWork / 2});
-  if (!repacked.reservation || repacked.moves.empty()) return std::nullopt;
+  if (!repacked.reservation || repacked.moves.empty() ||
+      !fits_after(part, input.incoming, repacked))
+    return std::nullopt;
   std::string text;
   for (const advice::PodMove& move : repacked.moves) {
     text.append(text.empty() ? "" : ", then ")
