@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "snug/base/text.hpp"
+#include "snug/model/reasons.hpp"
 
 namespace snug::ctl {
 namespace {
@@ -124,6 +125,13 @@ bool is_held_by(const codec::ShownNode& node, const std::string& name_space) {
          });
 }
 
+/// Whether the node has to do with GPUs: it has some, or its inventory cannot be read.
+bool is_gpu_node(const codec::ShownNode& node) {
+  const std::string_view no_gpu = model::reason_row(model::ReasonCode::kNoGpu).code;
+  const bool says_why = !node.closed.empty() && !node.closed.starts_with(no_gpu);
+  return !node.gpus.empty() || !node.units.empty() || says_why;
+}
+
 bool has_labels(const codec::ShownNode& node, const TopFilter& filter) {
   return !filter.labelled_nodes || std::ranges::binary_search(*filter.labelled_nodes, node.name);
 }
@@ -190,8 +198,9 @@ base::Result<std::vector<std::size_t>> choose_nodes(std::span<const codec::Shown
   std::vector<std::size_t> chosen;
   NameMatcher names(filter);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const bool is_of_interest = !filter.names.empty() || is_gpu_node(nodes[i]);
     if (names.matches(nodes[i].name, nodes[i].name) && has_labels(nodes[i], filter) &&
-        is_held_by(nodes[i], filter.name_space)) {
+        is_held_by(nodes[i], filter.name_space) && is_of_interest) {
       chosen.push_back(i);
     }
   }

@@ -50,6 +50,7 @@ struct GpuPosition {
 [[nodiscard]] std::span<const std::string_view> pod_sort_keys();
 [[nodiscard]] std::span<const std::string_view> namespace_sort_keys();
 
+// Nodes without GPUs are chosen only by name.
 // These choose rows and return their positions in the order to show. The largest amounts come
 // first; equal rows keep their order. They fail if there is no row with one of the names.
 [[nodiscard]] base::Result<std::vector<std::size_t>> choose_nodes(

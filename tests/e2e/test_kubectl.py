@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import pathlib
 import re
 
@@ -9,7 +10,7 @@ import show_node
 from harness import manifests
 from harness.admission import check_variables, enforce, minimal, need_policies, wait_mirrored
 from harness.mirror import MEMORY, MILLI
-from harness.objects import A100_MIB, gpu_node
+from harness.objects import A100_MIB, gpu_node, pod
 from harness.processes import wait_until
 from harness.scenario import Scenario
 from harness.truth import is_bound
@@ -164,6 +165,54 @@ class KubectlTest(Kubectl, Scenario):
     def start_completing(self, flags):
         enforce(self)
         self.start(flags=flags)
+
+    def test_kubectl_snug_top(self):
+        """kubectl: the sums of kubectl snug top are those of the pods' annotations, also after a kill"""
+        self.start()
+        self.post_nodes(gpu_node("n1", 2, labels={"zone": "a"}), gpu_node("n2", 2))
+        for number, fraction in enumerate(("0.25", "0.5", "0.4", "1", "0.3")):
+            self.place(pod(f"p{number}", {"gpu-fraction": fraction}, namespace=TEAM if number % 2 else "default"))
+        self._check_top()
+        self.delete_pod("p3", TEAM)
+        self.extender.kill()
+        self.extender.start()
+        self._check_top()
+        for selector, names in (("zone=a", ["node/n1"]), ("zone notin (a)", ["node/n2"]), ("zone=b", [])):
+            code, text = self._snug("top", "-l", selector, "-o", "name")
+            self.assertEqual((code, text.split()), (0, names), text)
+        code, text = self.kubectl.snug("top")
+        self.assertEqual(code, 1)
+        self.assertIn("namespace snug has no running pod with the label app.kubernetes.io/name=snug", text)
+
+    def test_kubectl_completes_its_plugin(self):
+        """kubectl: kubectl completes the command line of its plug-in"""
+        self.assertIn(":4", self.kubectl.completions("snug", "to"))
+        for words, line in ((("to",), "top\t"), (("top", "--sort-b"), "--sort-by\t"), (("top", "-o", "ya"), "yaml")):
+            lines = self.kubectl.completions("snug", *words)
+            self.assertTrue(any(each.startswith(line) for each in lines), lines)
+
+    def _snug(self, *words):
+        """No kubelet runs here, so there is no port-forward; tests/node has one."""
+        return self.kubectl.snug(*words, "--server", f"http://127.0.0.1:{self.extender.admin_port}")
+
+    def _check_top(self):
+        def held(pods):
+            reservations = [json.loads(pod["metadata"]["annotations"]["snug.dev/reservation"]) for pod in pods]
+            devices = [device for each in reservations for container in each["containers"] for device in container["devices"]]
+            return [sum(device[key] for device in devices) for key in ("memoryMiB", "computeMilli")]
+
+        pods = {namespace: self.pods(namespace) for namespace in ("default", TEAM)}
+        code, text = self._snug("top", "cluster", "-o", "json")
+        self.assertEqual(code, 0, text)
+        cluster = json.loads(text)
+        self.assertEqual([cluster["usedMemoryMiB"], cluster["usedComputeMilli"]],
+                         held([pod for each in pods.values() for pod in each]))
+        self.assertEqual({row["namespace"]: [row["memoryMiB"], row["computeMilli"]] for row in cluster["namespaces"]},
+                         {namespace: held(each) for namespace, each in pods.items()})
+        code, text = self._snug("top", "gpus", "-o", "json")
+        gpus = json.loads(text)["gpus"]
+        self.assertEqual([sum(gpu[key] for gpu in gpus) for key in ("usedMemoryMiB", "usedComputeMilli")],
+                         [cluster["usedMemoryMiB"], cluster["usedComputeMilli"]])
 
     def test_kubectl_the_demo(self):
         """kubectl: the demo's last part shows a node as README.md does"""

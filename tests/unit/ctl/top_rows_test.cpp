@@ -79,6 +79,15 @@ TEST(TopRowsTest, NodesAreChosenAndSorted) {
             "Snug knows no node \"z\"");
 }
 
+TEST(TopRowsTest, NodesWithoutGpusAreShownIfTheyAreNamedOrSayWhy) {
+  std::vector<ShownNode> nodes{
+      {.name = "cpu", .pool = "auto", .closed = "NoGpu: the node has none"},
+      {.name = "bad", .pool = "auto"}};
+  nodes[1].closed = "BadInventory: it is not JSON";
+  EXPECT_THAT(ctl::choose_nodes(nodes, {}).value(), ElementsAre(1));
+  EXPECT_THAT(ctl::choose_nodes(nodes, {.names = {"cpu"}}).value(), ElementsAre(0));
+}
+
 TEST(TopRowsTest, GpusAreChosenAndSorted) {
   const std::vector<ShownNode> nodes = three_nodes();
   const auto chosen = [&](const TopFilter& filter) {
