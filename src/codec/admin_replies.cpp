@@ -88,7 +88,7 @@ ShownNode read_shown_node(const ReplyJson& json) {
 }
 
 std::string shown_device(const ReplyJson& device) {
-  const std::string index = std::to_string(number_of(device, "index"));
+  std::string index = std::to_string(number_of(device, "index"));
   const auto slice = device.find("mig");
   if (slice == device.end()) return index;
   return index + ":" + text_of(*slice, "profile") + "@" +

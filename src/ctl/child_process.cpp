@@ -107,6 +107,7 @@ struct ChildStreams {
 base::Result<pid_t> start_program(const std::vector<std::string>& command, Pipe& output,
                                   Pipe* errors) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   Pipe start_problem;

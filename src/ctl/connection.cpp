@@ -48,7 +48,10 @@ bool ConnectionFlags::use_kubectl() const {
 KubectlFlags ConnectionFlags::kubectl_flags() const {
   KubectlFlags flags{.words = {}, .snug_namespace = snug_namespace};
   for (const auto& [name, values] : of_kubectl) {
-    for (const std::string& value : values) flags.words.push_back(name + "=" + value);
+    for (const std::string& value : values) {
+      std::string& word = flags.words.emplace_back(name);
+      word.append("=").append(value);
+    }
   }
   return flags;
 }

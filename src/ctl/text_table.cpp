@@ -214,9 +214,11 @@ std::string TextTable::line(const std::vector<TextCell>& row, const Layout& layo
 std::vector<std::string> TextTable::lines(const TextStyle& style) const {
   const Layout fitting = fitting_layout(style);
   std::vector<TextCell> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_)
     titles.push_back({.text = column.title, .colour = Colour::kBold});
   std::vector<std::string> text_lines{line(titles, fitting, style)};
+  text_lines.reserve(rows_.size() + 1);
   for (const std::vector<TextCell>& row : rows_) text_lines.push_back(line(row, fitting, style));
   return text_lines;
 }

@@ -52,7 +52,7 @@ TopOutput as_text(std::string text) { return {.page = {}, .text = std::move(text
 
 std::string names_text(const std::string& kind, const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& name : names) text += kind + "/" + name + "\n";
+  for (const std::string& name : names) text.append(kind).append("/").append(name).append("\n");
   return text;
 }
 
@@ -266,34 +266,42 @@ int show_once(AdminConnection& snug, const TopFlags& flags) {
   return print_or_report(output->page ? joined(*output->page) : output->text);
 }
 
+/// As look(), with a new connection if the last look failed.
+base::Result<TopOutput> look_again(std::optional<AdminConnection>& snug, const TopFlags& flags,
+                                   const TextStyle& style) {
+  if (!snug) {
+    base::Result<AdminConnection> connection = AdminConnection::open(flags.connection);
+    if (!connection) return std::unexpected(connection.error());
+    snug.emplace(*std::move(connection));
+  }
+  base::Result<TopOutput> output = look(*snug, flags, style);
+  if (!output) snug.reset();
+  return output;
+}
+
 /// Draws again and again, until a signal ends the program. What fails after the first page is
-/// shown, and tried again with a new connection.
+/// shown below it, and tried again.
 int watch(AdminConnection first_connection, const TopFlags& flags) {
   std::optional<AdminConnection> snug(std::move(first_connection));
-  std::optional<TopOutput> last;
+  TopOutput shown;
   const bool on_terminal = stdout_is_terminal() && !is_for_programs(flags.output);
-  while (true) {
+  const auto interval = parse_interval(flags.interval).value_or(std::chrono::seconds(1));
+  for (bool is_first = true;; is_first = false) {
     const TextStyle style = style_of_stdout(flags.colour);
-    std::string problem;
-    if (!snug) {
-      base::Result<AdminConnection> again = AdminConnection::open(flags.connection);
-      if (again) snug = *std::move(again);
-      if (!again) problem = again.error().message;
+    const base::Result<TopOutput> output = look_again(snug, flags, style);
+    if (!output && (is_first || !on_terminal)) {
+      const int code = report_error(output.error());
+      if (is_first) return code;
     }
-    base::Result<TopOutput> output =
-        snug ? look(*snug, flags, style) : base::fail(base::ErrorCode::kUnavailable, problem);
-    if (!output && !last) return report_error(output.error());
-    if (output) last = *std::move(output);
-    TopOutput shown = *last;
-    if (!output) {
-      problem = output.error().message;
-      snug.reset();
-      if (!on_terminal) report_error(output.error());
-      if (shown.page)
-        shown.page->foot.push_back(line_text("out of date: " + problem, Colour::kRed, style));
+    if (output) shown = *output;
+    std::string text = shown.text;
+    if (shown.page) {
+      TopPage page = *shown.page;
+      if (!output)
+        page.foot.push_back(
+            line_text("out of date: " + output.error().message, Colour::kRed, style));
+      text = joined(fitted(std::move(page), terminal_height(), style));
     }
-    std::string text =
-        shown.page ? joined(fitted(*shown.page, terminal_height(), style)) : shown.text;
     if (on_terminal) {
       text = redrawn(text);
     } else if (flags.output != "json") {
@@ -302,7 +310,7 @@ int watch(AdminConnection first_connection, const TopFlags& flags) {
     if (on_terminal || output) {
       if (const int code = print_or_report(text); code != kExitOk) return code;
     }
-    std::this_thread::sleep_for(*parse_interval(flags.interval));
+    std::this_thread::sleep_for(interval);
   }
 }
 

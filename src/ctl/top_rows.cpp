@@ -61,19 +61,24 @@ constexpr SortKey<codec::ShownNamespace> kNamespaceKeys[] = {
 };
 
 template <typename Row, std::size_t count>
-std::array<std::string_view, count> names_of(const SortKey<Row> (&keys)[count]) {
+constexpr std::array<std::string_view, count> names_of(const SortKey<Row> (&keys)[count]) {
   std::array<std::string_view, count> names{};
   for (std::size_t i = 0; i < count; ++i) names[i] = keys[i].name;
   return names;
 }
+constexpr auto kNodeKeyNames = names_of(kNodeKeys);
+constexpr auto kGpuKeyNames = names_of(kGpuKeys);
+constexpr auto kPodKeyNames = names_of(kPodKeys);
+constexpr auto kNamespaceKeyNames = names_of(kNamespaceKeys);
 
+/// Sorts rows; `row_of` is where the row of an element is.
 template <typename Row, typename Element>
 void sort_by_key(std::vector<Element>& elements, std::span<const SortKey<Row>> keys,
                  const std::string& wanted, const auto& row_of) {
   const auto key = std::ranges::find(keys, wanted, &SortKey<Row>::name);
   if (key == keys.end() || key->amount == nullptr) return;  // already by name
   std::ranges::stable_sort(elements, std::greater{},
-                           [&](const Element& element) { return key->amount(row_of(element)); });
+                           [&](const Element& element) { return key->amount(*row_of(element)); });
 }
 
 /// Whether the filter's names include a row with one of these names. `found` counts the uses of
@@ -173,25 +178,13 @@ NodeSums& operator+=(NodeSums& sums, const NodeSums& more) {
   return sums;
 }
 
-std::span<const std::string_view> node_sort_keys() {
-  static const auto kNames = names_of(kNodeKeys);
-  return kNames;
-}
+std::span<const std::string_view> node_sort_keys() { return kNodeKeyNames; }
 
-std::span<const std::string_view> gpu_sort_keys() {
-  static const auto kNames = names_of(kGpuKeys);
-  return kNames;
-}
+std::span<const std::string_view> gpu_sort_keys() { return kGpuKeyNames; }
 
-std::span<const std::string_view> pod_sort_keys() {
-  static const auto kNames = names_of(kPodKeys);
-  return kNames;
-}
+std::span<const std::string_view> pod_sort_keys() { return kPodKeyNames; }
 
-std::span<const std::string_view> namespace_sort_keys() {
-  static const auto kNames = names_of(kNamespaceKeys);
-  return kNames;
-}
+std::span<const std::string_view> namespace_sort_keys() { return kNamespaceKeyNames; }
 
 base::Result<std::vector<std::size_t>> choose_nodes(std::span<const codec::ShownNode> nodes,
                                                     const TopFilter& filter) {
@@ -206,9 +199,10 @@ base::Result<std::vector<std::size_t>> choose_nodes(std::span<const codec::Shown
   }
   if (const std::string* unused = names.unused()) return unknown_name("node", *unused);
   std::vector<NodeRow> rows;
+  rows.reserve(chosen.size());
   for (const std::size_t position : chosen) rows.push_back({position, sums_of(nodes[position])});
   sort_by_key<NodeRow>(rows, std::span(kNodeKeys), filter.sort_key,
-                       [](const NodeRow& row) -> const NodeRow& { return row; });
+                       [](const NodeRow& row) { return &row; });
   for (std::size_t i = 0; i < rows.size(); ++i) chosen[i] = rows[i].position;
   return chosen;
 }
@@ -228,8 +222,9 @@ base::Result<std::vector<GpuPosition>> choose_gpus(std::span<const codec::ShownN
   }
   if (const std::string* unused = names.unused()) return unknown_name("node", *unused);
   sort_by_key<GpuRow>(rows, std::span(kGpuKeys), filter.sort_key,
-                      [](const GpuRow& row) -> const GpuRow& { return row; });
+                      [](const GpuRow& row) { return &row; });
   std::vector<GpuPosition> chosen;
+  chosen.reserve(rows.size());
   for (const GpuRow& row : rows) chosen.push_back(row.position);
   return chosen;
 }
@@ -244,9 +239,8 @@ base::Result<std::vector<std::size_t>> choose_pods(std::span<const codec::ShownP
       chosen.push_back(i);
   }
   if (const std::string* unused = names.unused()) return unknown_name("GPU pod", *unused);
-  sort_by_key<codec::ShownPod>(
-      chosen, std::span(kPodKeys), filter.sort_key,
-      [&](std::size_t position) -> const codec::ShownPod& { return pods[position]; });
+  sort_by_key<codec::ShownPod>(chosen, std::span(kPodKeys), filter.sort_key,
+                               [&](std::size_t position) { return &pods[position]; });
   return chosen;
 }
 
@@ -260,9 +254,8 @@ base::Result<std::vector<std::size_t>> choose_namespaces(
   }
   if (const std::string* unused = names.unused())
     return unknown_name("namespace with GPU pods called", *unused);
-  sort_by_key<codec::ShownNamespace>(
-      chosen, std::span(kNamespaceKeys), filter.sort_key,
-      [&](std::size_t position) -> const codec::ShownNamespace& { return namespaces[position]; });
+  sort_by_key<codec::ShownNamespace>(chosen, std::span(kNamespaceKeys), filter.sort_key,
+                                     [&](std::size_t position) { return &namespaces[position]; });
   return chosen;
 }
 
