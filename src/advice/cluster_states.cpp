@@ -73,12 +73,6 @@ RepackCluster::RepackCluster(const RepackInput& input) : input_(input) {
   });
 }
 
-const model::Nominations* RepackCluster::nominations(Slot slot) const {
-  const auto node_nominations = input_.snapshot.nominations.find(slot);
-  return node_nominations == input_.snapshot.nominations.end() ? nullptr
-                                                               : &node_nominations->second;
-}
-
 bool RepackCluster::is_movable(const model::Holding& pod) const {
   const bool tied = pod.terminating || pod.has_other_constraints || pod.suspect || pod.unplaced ||
                     !pod.reservation_written || pod.uid == input_.incoming.rank.uid ||

@@ -57,7 +57,9 @@ class RepackCluster {
   /// The state of the node, with the intents of other pods counted as taken.
   [[nodiscard]] const model::NodeStatePtr& state(Slot slot) const { return states_[slot]; }
   /// The pods that are nominated to the node; null if there are none.
-  [[nodiscard]] const model::Nominations* nominations(Slot slot) const;
+  [[nodiscard]] const model::Nominations* nominations(Slot slot) const {
+    return input_.snapshot.nominations_on(slot);
+  }
 
   /// The movable pods of the node, in descending order of milli-GPU, then by uid.
   [[nodiscard]] std::vector<MovablePod> movable_pods(Slot slot);

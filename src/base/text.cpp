@@ -93,6 +93,12 @@ std::string clip_text(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
+std::string percent_of_gpu(MilliGpu compute) {
+  std::string text = std::to_string(compute.value / 10);
+  if (compute.value % 10 != 0) text += "." + std::to_string(compute.value % 10);
+  return text + " %";
+}
+
 std::string hex_number(std::uint64_t number) {
   std::string digits(16, '0');
   for (auto digit = digits.rbegin(); number != 0; number >>= 4U, ++digit) {

@@ -8,25 +8,23 @@ namespace {
 
 using ExplainJson = nlohmann::ordered_json;
 
-ExplainJson score_json(const ExplainReply::Score& score) {
+ExplainJson score_json(const explain::PlacementScore& score) {
   ExplainJson terms = ExplainJson::array();
-  for (const ExplainReply::Term& term : score.terms) {
+  for (const explain::TermScore& term : score.terms) {
     terms.push_back({{"term", term.term},
                      {"weight", term.weight},
                      {"value", term.value},
-                     {"score", term.score}});
+                     {"score", term.score()}});
   }
   return {{"node", score.node}, {"total", score.total}, {"terms", std::move(terms)}};
 }
 
 ExplainJson placement_json(const ExplainReply::Placement& placement) {
-  ExplainJson json{{"node", placement.chosen.node},
-                   {"profile", placement.profile},
-                   {"decided", placement.decided}};
-  ExplainJson chosen = score_json(placement.chosen);
-  json["total"] = chosen["total"];
-  json["terms"] = std::move(chosen["terms"]);
-  json["runnerUp"] = placement.runner_up ? score_json(*placement.runner_up) : ExplainJson(nullptr);
+  const auto& [chosen, runner_up] = placement.comparison;
+  ExplainJson json{
+      {"node", chosen.node}, {"profile", chosen.profile}, {"decided", placement.decided}};
+  json.update(score_json(chosen));
+  json["runnerUp"] = runner_up ? score_json(*runner_up) : ExplainJson(nullptr);
   return json;
 }
 
@@ -34,7 +32,7 @@ ExplainJson node_reason_json(const ExplainReply::Node& node) {
   return {{"node", node.node}, {"code", node.code}, {"sentence", node.sentence}};
 }
 
-ExplainJson blocker_json(const ExplainReply::Blocker& blocker) {
+ExplainJson blocker_json(const explain::Blocker& blocker) {
   ExplainJson json{{"node", blocker.node}};
   if (blocker.gpu) json["gpu"] = *blocker.gpu;
   json["namespace"] = blocker.name_space;
@@ -63,12 +61,14 @@ std::int64_t number_at(const ExplainJson& json, const char* key) {
   return json.value(key, std::int64_t{0});
 }
 
-ExplainReply::Score score_from(const ExplainJson& json) {
-  ExplainReply::Score score{text_at(json, "node"), number_at(json, "total"), {}};
-  for (const ExplainJson& term : json.at("terms")) {
-    score.terms.push_back({text_at(term, "term"), number_at(term, "weight"),
-                           number_at(term, "value"), number_at(term, "score")});
-  }
+explain::PlacementScore score_from(const ExplainJson& json, const std::string& profile) {
+  explain::PlacementScore score{.node = text_at(json, "node"),
+                                .profile = profile,
+                                .total = number_at(json, "total"),
+                                .terms = {}};
+  for (const ExplainJson& term : json.at("terms"))
+    score.terms.push_back(
+        {text_at(term, "term"), number_at(term, "weight"), number_at(term, "value")});
   return score;
 }
 
@@ -76,16 +76,16 @@ ExplainReply::Node node_reason_from(const ExplainJson& json) {
   return {text_at(json, "node"), text_at(json, "code"), text_at(json, "sentence")};
 }
 
-ExplainReply::Blocker blocker_from(const ExplainJson& json) {
-  ExplainReply::Blocker blocker{.node = text_at(json, "node"),
-                                .gpu = {},
-                                .name_space = text_at(json, "namespace"),
-                                .pod = text_at(json, "pod"),
-                                .uid = text_at(json, "uid"),
-                                .memory_mib = number_at(json, "memoryMiB"),
-                                .compute_milli = number_at(json, "computeMilli"),
-                                .units = number_at(json, "units")};
-  if (json.contains("gpu")) blocker.gpu = number_at(json, "gpu");
+explain::Blocker blocker_from(const ExplainJson& json) {
+  explain::Blocker blocker{.node = text_at(json, "node"),
+                           .gpu = {},
+                           .name_space = text_at(json, "namespace"),
+                           .pod = text_at(json, "pod"),
+                           .uid = text_at(json, "uid"),
+                           .memory_mib = number_at(json, "memoryMiB"),
+                           .compute_milli = number_at(json, "computeMilli"),
+                           .units = number_at(json, "units")};
+  if (json.contains("gpu")) blocker.gpu = json.at("gpu").get<int>();
   return blocker;
 }
 
@@ -123,12 +123,11 @@ ExplainReply read_reply(const ExplainJson& json) {
   if (const ExplainJson& nearest = json.at("nearest"); !nearest.is_null())
     reply.nearest = node_reason_from(nearest);
   if (const ExplainJson& placement = json.at("placement"); !placement.is_null()) {
-    reply.placement = {.chosen = score_from(placement),
-                       .profile = text_at(placement, "profile"),
-                       .decided = text_at(placement, "decided"),
-                       .runner_up = {}};
+    const std::string profile = text_at(placement, "profile");
+    reply.placement = {.comparison = {.chosen = score_from(placement, profile), .runner_up = {}},
+                       .decided = text_at(placement, "decided")};
     if (const ExplainJson& runner_up = placement.at("runnerUp"); !runner_up.is_null())
-      reply.placement->runner_up = score_from(runner_up);
+      reply.placement->comparison.runner_up = score_from(runner_up, profile);
   }
   read_lists(json, reply);
   return reply;
@@ -159,7 +158,7 @@ std::string write_explanation(const ExplainReply& reply) {
   if (!reply.uid.empty()) json["uid"] = reply.uid;
   json["state"] = reply.state;
   if (!reply.node.empty()) json["node"] = reply.node;
-  json["request"] = array_of(reply.request, [](const ExplainReply::Request& row) {
+  json["request"] = array_of(reply.request, [](const explain::RequestInWords& row) {
     return ExplainJson{
         {"container", row.container}, {"count", row.count}, {"text", row.text}, {"asks", row.asks}};
   });

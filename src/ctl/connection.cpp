@@ -118,20 +118,12 @@ base::Result<AdminConnection> AdminConnection::open(const ConnectionFlags& flags
   return AdminConnection(*std::move(forward), flags.snug_namespace);
 }
 
-void AdminConnection::prepare_forward() {
-  if (!forward_) return;
-  forward_->process.drain();
-  forward_->process.forget_complaints();
-}
-
 base::Result<std::string> AdminConnection::get(const std::string& path, const Query& query) {
-  prepare_forward();
+  if (forward_) {
+    forward_->process.drain();
+    forward_->process.forget_complaints();
+  }
   return body_of(http::get_from_admin(server_, path, query), path);
-}
-
-base::Result<std::string> AdminConnection::post(const std::string& path, const std::string& json) {
-  prepare_forward();
-  return body_of(http::post_to_admin(server_, path, json), path);
 }
 
 base::Result<std::string> AdminConnection::body_of(const base::Result<http::AdminResponse>& reply,

@@ -41,18 +41,16 @@ class AdminConnection {
   /// no --server, and otherwise sends nothing.
   [[nodiscard]] static base::Result<AdminConnection> open(const ConnectionFlags& flags);
 
-  /// The body of the reply to GET or POST. Errors, each one sentence: kInvalid if a flag is wrong
+  /// The body of the reply to GET. Errors, each one sentence: kInvalid if a flag is wrong
   /// or if Snug refuses the query (status 400); kNotFound if Snug knows
   /// no such object (404); kUnavailable and others if there is no such reply.
   [[nodiscard]] base::Result<std::string> get(const std::string& path, const Query& query = {});
-  [[nodiscard]] base::Result<std::string> post(const std::string& path, const std::string& json);
   /// How an error message names the server.
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
   explicit AdminConnection(std::string server) : server_(std::move(server)), name_(server_) {}
   AdminConnection(PortForward forward, const std::string& snug_namespace);
-  void prepare_forward();
   [[nodiscard]] base::Result<std::string> body_of(const base::Result<http::AdminResponse>& reply,
                                                   const std::string& path);
   [[nodiscard]] std::string why_unknown_path(const std::string& path);

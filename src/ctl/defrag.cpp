@@ -10,6 +10,7 @@
 
 #include "ctl/commands.hpp"
 #include "ctl/connection.hpp"
+#include "ctl/text_table.hpp"
 #include "snug/codec/repack_codec.hpp"
 
 namespace snug::ctl {
@@ -27,24 +28,6 @@ std::string place_text(const codec::ParsedAdvice::Place& place) {
   return place.node + (place.devices.empty() ? "" : " GPU " + place.devices);
 }
 
-using MoveRow = std::array<std::string, 4>;
-
-std::string table_text(const std::vector<MoveRow>& rows) {
-  std::array<std::size_t, 4> widths{};
-  for (const MoveRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const MoveRow& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i] + std::string(widths[i] + 2 - row[i].size(), ' ');
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
-
 std::string advice_text(const codec::ParsedAdvice& advice) {
   const std::string request_line = "request: " + advice.request_text + "\n";
   if (advice.place.node.empty())
@@ -53,15 +36,20 @@ std::string advice_text(const codec::ParsedAdvice& advice) {
     return request_line + "it already fits on " + place_text(advice.place) +
            "; no pod needs to move\n";
   }
-  std::vector<MoveRow> rows{{"", "POD", "FROM", "TO"}};
+  TextTable table({{.title = ""}, {.title = "POD"}, {.title = "FROM"}, {.title = "TO"}});
+  int number = 0;
   for (const codec::ParsedAdvice::Move& move : advice.moves) {
-    rows.push_back({std::to_string(rows.size()), move.name_space + "/" + move.pod,
-                    place_text(move.from), place_text(move.to)});
+    table.add_row({{.text = std::to_string(++number)},
+                   {.text = move.name_space + "/" + move.pod},
+                   {.text = place_text(move.from)},
+                   {.text = place_text(move.to)}});
   }
+  std::string table_text;
+  for (const std::string& line : table.lines({})) table_text += line + "\n";
   return request_line + "it would fit on " + place_text(advice.place) +
          (advice.moves.size() == 1 ? ", if this pod moved:\n\n"
                                    : ", if these pods moved, in this order:\n\n") +
-         table_text(rows) +
+         table_text +
          "\nNothing was changed. To move a pod, delete it; its controller creates a new one, "
          "which is scheduled\nlike any new pod.\n";
 }

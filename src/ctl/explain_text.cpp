@@ -1,28 +1,42 @@
 #include "ctl/explain_text.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "ctl/text_table.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug::ctl {
 namespace {
 
 using ExplainRow = std::vector<std::string>;
 
-/// The rows with aligned columns, indented by two spaces.
+/// The rows with aligned columns, indented by two blanks.
 std::string columns(const std::vector<ExplainRow>& rows) {
-  std::vector<std::size_t> widths;
+  std::size_t count = 0;
+  for (const ExplainRow& row : rows) count = std::max(count, row.size());
+  TextTable table((std::vector<TextTable::Column>(count)));
   for (const ExplainRow& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    std::vector<TextCell> cells;
+    for (const std::string& text : row) cells.push_back({.text = text});
+    table.add_row(std::move(cells));
   }
   std::string text;
-  for (const ExplainRow& row : rows) {
-    std::string line = "  ";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += row[i] + std::string(widths[i] + 2 - row[i].size(), ' ');
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
+  for (const std::string& line : table.lines({})) text += "  " + line + "\n";
   return text;
+}
+
+/// The lines, without what could control a terminal: names and values come from the cluster.
+std::string safe_lines(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    lines += line_text(line, Colour::kNone, {}) + "\n";
+  }
+  return lines;
 }
 
 std::string section(const std::string& title, const std::vector<ExplainRow>& rows) {
@@ -31,11 +45,6 @@ std::string section(const std::string& title, const std::vector<ExplainRow>& row
 
 std::string node_count(std::int64_t nodes) {
   return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
-}
-
-std::string percent_of_gpu(std::int64_t milli) {
-  const std::string tenths = milli % 10 == 0 ? "" : "." + std::to_string(milli % 10);
-  return std::to_string(milli / 10) + tenths + " %";
 }
 
 std::string headline(const codec::ExplainReply& reply) {
@@ -54,23 +63,23 @@ std::string headline(const codec::ExplainReply& reply) {
          node_count(reply.nodes);
 }
 
-std::string term_table(const codec::ExplainReply::Placement& placement) {
+std::string term_table(const explain::PlacementComparison& placement) {
   const bool compared = placement.runner_up.has_value();
   ExplainRow head{"TERM", "WEIGHT", "ON " + placement.chosen.node};
   if (compared) head.push_back("ON " + placement.runner_up->node);
   std::vector<ExplainRow> rows{head};
   for (std::size_t i = 0; i < placement.chosen.terms.size(); ++i) {
-    const codec::ExplainReply::Term& term = placement.chosen.terms[i];
+    const explain::TermScore& term = placement.chosen.terms[i];
     // A rule may choose another profile for the other node's model.
-    const auto other = [&]() -> const codec::ExplainReply::Term* {
+    const auto other = [&]() -> const explain::TermScore* {
       if (!compared) return nullptr;
       const auto& terms = placement.runner_up->terms;
-      const auto found = std::ranges::find(terms, term.term, &codec::ExplainReply::Term::term);
+      const auto found = std::ranges::find(terms, term.term, &explain::TermScore::term);
       return found == terms.end() ? nullptr : &*found;
     }();
-    if (term.score == 0 && (other == nullptr || other->score == 0)) continue;
-    ExplainRow row{term.term, std::to_string(term.weight), std::to_string(term.score)};
-    if (compared) row.push_back(other == nullptr ? "-" : std::to_string(other->score));
+    if (term.score() == 0 && (other == nullptr || other->score() == 0)) continue;
+    ExplainRow row{term.term, std::to_string(term.weight), std::to_string(term.score())};
+    if (compared) row.push_back(other == nullptr ? "-" : std::to_string(other->score()));
     rows.push_back(std::move(row));
   }
   ExplainRow total{"total", "", std::to_string(placement.chosen.total)};
@@ -80,12 +89,13 @@ std::string term_table(const codec::ExplainReply::Placement& placement) {
 }
 
 std::string placement_text(const codec::ExplainReply& reply) {
-  const codec::ExplainReply::Placement& placement = *reply.placement;
+  const explain::PlacementComparison& placement = reply.placement->comparison;
   const bool is_bound = !reply.node.empty();
   std::string title =
       is_bound ? "why node " + placement.chosen.node : "the best node is " + placement.chosen.node;
-  title += ": profile " + placement.profile;
-  title += placement.decided == "at bind" ? ", scores when it was bound" : ", scores as of now";
+  title += ": profile " + placement.chosen.profile;
+  title +=
+      reply.placement->decided == "at bind" ? ", scores when it was bound" : ", scores as of now";
   std::string text = "\n" + title + "\n" + term_table(placement);
   if (!placement.runner_up) return text + "  no other node would take the pod\n";
   if (placement.runner_up->total == placement.chosen.total)
@@ -93,9 +103,10 @@ std::string placement_text(const codec::ExplainReply& reply) {
   return text;
 }
 
-std::string blocker_amount(const codec::ExplainReply::Blocker& blocker) {
+std::string blocker_amount(const explain::Blocker& blocker) {
   if (blocker.units > 0) return std::to_string(blocker.units) + " assigned by the kubelet";
-  return std::to_string(blocker.memory_mib) + " MiB, " + percent_of_gpu(blocker.compute_milli);
+  return std::to_string(blocker.memory_mib) + " MiB, " +
+         base::percent_of_gpu({blocker.compute_milli});
 }
 
 std::string refusal_text(const codec::ExplainReply& reply, bool wide) {
@@ -107,7 +118,7 @@ std::string refusal_text(const codec::ExplainReply& reply, bool wide) {
   if (reply.nearest)
     text += "\nnearest: node " + reply.nearest->node + "\n  " + reply.nearest->sentence + "\n";
   rows.clear();
-  for (const codec::ExplainReply::Blocker& blocker : reply.blockers) {
+  for (const explain::Blocker& blocker : reply.blockers) {
     rows.push_back({blocker.name_space + "/" + blocker.pod,
                     blocker.gpu ? "GPU " + std::to_string(*blocker.gpu) : "",
                     blocker_amount(blocker)});
@@ -132,14 +143,14 @@ std::string explain_text(const codec::ExplainReply& reply, bool wide) {
   std::string text = headline(reply) + "\n";
   if (reply.refusal) text += "  " + reply.refusal->code + ": " + reply.refusal->sentence + "\n";
   std::vector<ExplainRow> rows;
-  for (const codec::ExplainReply::Request& request : reply.request)
+  for (const explain::RequestInWords& request : reply.request)
     rows.push_back({request.container, request.text, request.asks});
   text += section("request", rows);
   if (reply.placement) text += placement_text(reply);
   text += refusal_text(reply, wide);
   if (!reply.notes.empty()) text += "\n";
   for (const std::string& note : reply.notes) text += "note: " + note + "\n";
-  return text;
+  return safe_lines(text);
 }
 
 }  // namespace snug::ctl

@@ -217,8 +217,11 @@ std::vector<std::string> TextTable::lines(const TextStyle& style) const {
   titles.reserve(columns_.size());
   for (const Column& column : columns_)
     titles.push_back({.text = column.title, .colour = Colour::kBold});
-  std::vector<std::string> text_lines{line(titles, fitting, style)};
+  std::vector<std::string> text_lines;
   text_lines.reserve(rows_.size() + 1);
+  const bool has_titles =
+      std::ranges::any_of(columns_, [](const Column& column) { return !column.title.empty(); });
+  if (has_titles) text_lines.push_back(line(titles, fitting, style));
   for (const std::vector<TextCell>& row : rows_) text_lines.push_back(line(row, fitting, style));
   return text_lines;
 }

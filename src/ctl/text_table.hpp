@@ -48,9 +48,9 @@ class TextTable {
   /// Adds a line across all columns.
   void add_line(std::string text, Colour colour = Colour::kNone);
 
-  /// The lines without newlines; the first has the titles. If they are wider than the style allows,
-  /// bars become shorter, then columns kIfThereIsRoom are left out, then the bars, and what is
-  /// still too wide is cut off.
+  /// The lines without newlines; the first has the titles, if there are any. If they are wider than
+  /// the style allows, bars become shorter, then columns kIfThereIsRoom are left out, then the
+  /// bars, and what is still too wide is cut off.
   [[nodiscard]] std::vector<std::string> lines(const TextStyle& style) const;
 
  private:

@@ -11,19 +11,17 @@
 #include <utility>
 #include <variant>
 
+#include "explain/changed_nodes.hpp"
 #include "explain/making_room.hpp"
 #include "explain/node_sentences.hpp"
 #include "explain/operator_changes.hpp"
 #include "explain/smaller_request.hpp"
 #include "explain/trial.hpp"
 #include "snug/base/limits.hpp"
-#include "snug/fit/node_usage.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug::explain {
 namespace {
-
-/// Moves are searched on at most this many nodes, those with the most room.
-constexpr std::size_t kMoveNodes = 256;
 
 std::string share_text(const model::ContainerRequest& container_request) {
   const auto each = [&](const std::string& what) {
@@ -32,11 +30,9 @@ std::string share_text(const model::ContainerRequest& container_request) {
                : what + " each of " + std::to_string(container_request.count) + " GPUs of one node";
   };
   if (const auto* fraction = std::get_if<model::FractionRequest>(&container_request.device)) {
-    const int thousandths = fraction->thousandths;
-    return each(std::to_string(thousandths / 10) +
-                (thousandths % 10 == 0 ? "" : "." + std::to_string(thousandths % 10)) +
-                (container_request.compute_percent ? " % of the memory of"
-                                                   : " % of the memory and compute of"));
+    return each(base::percent_of_gpu({fraction->thousandths}) +
+                (container_request.compute_percent ? " of the memory of"
+                                                   : " of the memory and compute of"));
   }
   const auto* memory = std::get_if<model::MemoryRequest>(&container_request.device);
   return each(std::to_string(memory == nullptr ? 0 : memory->memory.value) + " MiB of");
@@ -96,8 +92,21 @@ class Survey {
   }
 
   [[nodiscard]] Trial& trial() { return trial_; }
-  [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
-  [[nodiscard]] model::ReasonCode reason(std::size_t i) const { return reasons_[i]; }
+
+  /// What the node at a position lacks.
+  [[nodiscard]] NodeReason node_reason(std::size_t i) const {
+    const bool lacks_host_only =
+        reasons_[i] == model::ReasonCode::kNone && !trial_.host_fits(slots_[i]);
+    return {node(i).name(), reasons_[i],
+            lacks_host_only ? "the GPUs of node " + node(i).name() +
+                                  " have room, but the node lacks CPU, memory or pod slots"
+                            : node_sentence(trial_, node(i), reasons_[i])};
+  }
+  [[nodiscard]] std::vector<NodeReason> node_reasons() const {
+    std::vector<NodeReason> reasons;
+    for (std::size_t i = 0; i < slots_.size(); ++i) reasons.push_back(node_reason(i));
+    return reasons;
+  }
 
   void count(Explanation& explanation) const {
     std::array<std::size_t, 256> counts{};
@@ -180,52 +189,28 @@ class Survey {
   std::vector<model::ReasonCode> reasons_;
 };
 
-/// The snapshot with only these nodes.
-model::Snapshot with_only(const model::Snapshot& snapshot, std::span<const Slot> slots) {
-  model::Snapshot part = snapshot;
-  std::vector<model::NodeStatePtr> states(snapshot.nodes.size());
-  for (const Slot slot : slots) states[slot] = snapshot.nodes[slot];
-  part.nodes = model::NodeTable(states);
-  return part;
-}
-
 /// Whether the pod fits after the moves. repack() counts the intents of other pods as bound pods,
 /// but a share may not open an empty GPU in a mode that only an intent gives it.
 bool fits_after(const model::Snapshot& snapshot, const plan::IncomingPod& incoming,
                 const advice::RepackAdvice& repacked) {
-  model::Snapshot after = snapshot;
-  std::vector<model::NodeStatePtr> states;
-  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot)
-    states.push_back(snapshot.nodes[slot]);
-  const auto change = [&](const std::string& node, const auto& edit) {
-    model::NodeStatePtr& state = states[snapshot.names->find(node)->value];
-    std::vector<model::HoldingPtr> holdings = state->holdings;
-    edit(holdings);
-    state = fit::with_holdings(*state, std::move(holdings));
-  };
+  ChangedNodes nodes(snapshot);
   for (const advice::PodMove& move : repacked.moves) {
-    change(move.from->reservation.node, [&](std::vector<model::HoldingPtr>& holdings) {
-      std::erase_if(holdings,
-                    [&](const model::HoldingPtr& pod) { return pod->uid == move.from->uid; });
-    });
-    change(move.to.node, [&](std::vector<model::HoldingPtr>& holdings) {
-      auto moved = std::make_shared<model::Holding>(*move.from);
-      moved->reservation = move.to;
-      holdings.push_back(std::move(moved));
-    });
+    nodes.remove_pod(move.from->reservation.node, move.from->uid);
+    auto moved = std::make_shared<model::Holding>(*move.from);
+    moved->reservation = move.to;
+    nodes.add_pod(move.to.node, std::move(moved));
   }
-  after.nodes = model::NodeTable(states);
+  const model::Snapshot after = nodes.snapshot();
   return Trial(after, incoming).takes(snapshot.names->find(repacked.reservation->node)->value);
 }
 
 /// Advice to move pods between these nodes, as repack() gives it within a part of its usual work.
 std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot> slots) {
-  const model::Snapshot part = with_only(input.snapshot, slots);
-  advice::RepackAdvice repacked =
-      advice::repack({.snapshot = part,
-                      .incoming = with_request(input.incoming, input.incoming.request),
-                      .protected_uids = input.protected_uids,
-                      .max_work = base::kMaxExplainRepackWork / 2});
+  const model::Snapshot part = ChangedNodes(input.snapshot, slots).snapshot();
+  advice::RepackAdvice repacked = advice::repack({.snapshot = part,
+                                                  .incoming = input.incoming,
+                                                  .protected_uids = input.protected_uids,
+                                                  .max_work = base::kMaxExplainMoveWork});
   if (!repacked.reservation || repacked.moves.empty() ||
       !fits_after(part, input.incoming, repacked))
     return std::nullopt;
@@ -265,7 +250,8 @@ std::vector<Advice> find_advice(const ExplainInput& input, Survey& survey) {
   add(advice, smaller_requests(input.snapshot, input.incoming, roomiest));
   add(advice, other_preferences(input.snapshot, input.incoming, roomiest));
   add(advice, end_pods(trial, some, input.protected_uids, trial.work() + base::kMaxExplainEndWork));
-  add(advice, move_pods(input, std::span(roomiest).first(std::min(roomiest.size(), kMoveNodes))));
+  add(advice, move_pods(input, std::span(roomiest).first(
+                                   std::min(roomiest.size(), base::kMaxExplainMoveNodes))));
   add(advice, node_changes(trial, some));
   add(advice, rule_changes(input.snapshot, input.incoming, roomiest));
   return advice;
@@ -288,31 +274,14 @@ Explanation explain(const ExplainInput& input) {
   Survey survey(input);
   Explanation explanation;
   survey.count(explanation);
+  if (input.per_node) explanation.per_node = survey.node_reasons();
   if (explanation.feasible > 0) return explanation;
   if (const auto nearest = survey.nearest()) {
-    const model::NodeState& node = survey.node(*nearest);
-    const model::ReasonCode reason = survey.reason(*nearest);
-    explanation.nearest = {node.name(), reason, node_sentence(survey.trial(), node, reason)};
-    explanation.blockers = blockers_on(node, input.incoming.request);
+    explanation.nearest = survey.node_reason(*nearest);
+    explanation.blockers = blockers_on(survey.node(*nearest), input.incoming.request);
   }
   explanation.advice = find_advice(input, survey);
   return explanation;
-}
-
-std::vector<NodeReason> explain_nodes(const ExplainInput& input) {
-  Survey survey(input);
-  std::vector<NodeReason> reasons;
-  for (std::size_t i = 0; i < survey.slots().size(); ++i) {
-    const model::NodeState& node = survey.node(i);
-    const model::ReasonCode reason = survey.reason(i);
-    const bool host =
-        reason != model::ReasonCode::kNone || survey.trial().host_fits(survey.slots()[i]);
-    reasons.push_back({node.name(), reason,
-                       host ? node_sentence(survey.trial(), node, reason)
-                            : "the GPUs of node " + node.name() +
-                                  " have room, but the node lacks CPU, memory or pod slots"});
-  }
-  return reasons;
 }
 
 }  // namespace snug::explain

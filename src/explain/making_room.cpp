@@ -39,7 +39,7 @@ class EmptiedNode {
     }
     trial_.count_state();
     const model::NodeStatePtr state = fit::with_holdings(node_, std::move(remaining));
-    return trial_.takes_in(slot_, *state, trial_.intents(slot_), namespace_usage);
+    return trial_.takes_in(slot_, *state, trial_.snapshot().intents_on(slot_), namespace_usage);
   }
 
  private:
@@ -59,6 +59,11 @@ std::string names_of(const model::NodeState& node, const Pods& pods) {
   if (pods.size() > kMostNames)
     names += " and " + std::to_string(pods.size() - kMostNames) + " more";
   return names;
+}
+
+/// `ns/a has ended`, `ns/a, ns/b have ended`.
+std::string have_ended(const model::NodeState& node, const Pods& pods) {
+  return names_of(node, pods) + (pods.size() == 1 ? " has ended" : " have ended");
 }
 
 Departures departures_of(const model::NodeState& node, const Pods& pods) {
@@ -123,12 +128,12 @@ std::optional<Advice> wait_for_room(Trial& trial, std::span<const Slot> slots) {
     }
     if (!terminating.empty() && emptied.takes_without(terminating)) {
       return Advice{.kind = AdviceKind::kWait,
-                    .sentence = "wait: the pod will fit on node " + node.name() + " when " +
-                                names_of(node, terminating) + ", which are terminating, have ended",
+                    .sentence = "wait: the pod will fit on node " + node.name() +
+                                " when the terminating " + have_ended(node, terminating),
                     .command = {},
                     .change = departures_of(node, terminating)};
     }
-    const model::Intents* const intents = trial.intents(slot);
+    const model::Intents* const intents = trial.snapshot().intents_on(slot);
     if (intents == nullptr ||
         !trial.takes_in(slot, node, nullptr, trial.snapshot().namespace_usage))
       continue;
@@ -157,12 +162,11 @@ std::optional<Advice> end_pods(Trial& trial, std::span<const Slot> slots,
         emptied, candidates_on(node, protected_uids, /*with_cpu_only=*/!trial.host_fits(slot)));
     if (ended.empty() || (best && ended.size() >= fewest)) continue;
     fewest = ended.size();
-    best = Advice{.kind = AdviceKind::kEnd,
-                  .sentence = "the pod will fit on node " + node.name() + " when " +
-                              names_of(node, ended) + (ended.size() == 1 ? " has" : " have") +
-                              " ended",
-                  .command = {},
-                  .change = departures_of(node, ended)};
+    best = Advice{
+        .kind = AdviceKind::kEnd,
+        .sentence = "the pod will fit on node " + node.name() + " when " + have_ended(node, ended),
+        .command = {},
+        .change = departures_of(node, ended)};
   }
   return best;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "snug/base/text.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/fit/mig_free.hpp"
 #include "snug/mig/profile_choice.hpp"
@@ -16,15 +17,8 @@ namespace {
 
 constexpr std::int64_t kFullGpu = 1000;  // thousandths
 
-/// Milli-GPU as percent of one GPU: `25 %`, `9.3 %`.
-std::string percent(std::int64_t milli) {
-  std::string text = std::to_string(milli / 10);
-  if (milli % 10 != 0) text += "." + std::to_string(milli % 10);
-  return text + " %";
-}
-
 std::string amounts(std::int64_t memory_mib, std::int64_t compute_milli) {
-  return std::to_string(memory_mib) + " MiB and " + percent(compute_milli);
+  return std::to_string(memory_mib) + " MiB and " + base::percent_of_gpu({compute_milli});
 }
 
 std::string gpu_name(const model::NodeState& node, std::size_t gpu) {
@@ -108,14 +102,10 @@ std::string units_text(const model::NodeState& node, const model::GpuRequest& re
   for (const model::ContainerRequest& container_request : request.containers) {
     const std::string& resource =
         std::get<model::KubeletRequest>(container_request.device).resource;
-    const auto count_in = [&](const auto& units) {
-      const auto found = units.find(resource);
-      return found == units.end() ? std::int64_t{0} : found->second;
-    };
     text.append(text.empty() ? "" : "; ")
-        .append(std::to_string(count_in(node.kubelet_used)))
+        .append(std::to_string(model::units_of(node.kubelet_used, resource)))
         .append(" of ")
-        .append(std::to_string(count_in(node.inventory->kubelet_allocatable)))
+        .append(std::to_string(model::units_of(node.inventory->kubelet_allocatable, resource)))
         .append(" ")
         .append(resource)
         .append(" of node ")

@@ -13,15 +13,15 @@
 namespace snug::explain {
 namespace {
 
-/// A change of an inventory. Returns whether it changes anything; `words` get what is done.
+/// A change of an inventory. `apply` returns whether it changes anything.
 struct NodeChangeRow {
   AdviceKind kind;
-  bool (*apply)(model::NodeInventory& inventory, const model::GpuRequest& request);
+  bool (*apply)(model::NodeInventory& inventory);
   std::string (*sentence)(const model::NodeInventory& changed);
   std::string (*command)(const model::NodeInventory& changed);
 };
 
-bool allow_all_modes(model::NodeInventory& inventory, const model::GpuRequest&) {
+bool allow_all_modes(model::NodeInventory& inventory) {
   constexpr std::array kModes{model::GpuMode::kWhole, model::GpuMode::kTimeSlicing,
                               model::GpuMode::kMps};
   bool changed = false;
@@ -36,19 +36,19 @@ bool allow_all_modes(model::NodeInventory& inventory, const model::GpuRequest&) 
   return changed;
 }
 
-bool open_pool(model::NodeInventory& inventory, const model::GpuRequest&) {
+bool open_pool(model::NodeInventory& inventory) {
   const bool closed = inventory.pool != model::Pool::kAuto;
   inventory.pool = model::Pool::kAuto;
   return closed;
 }
 
-bool enforce_shares(model::NodeInventory& inventory, const model::GpuRequest&) {
+bool enforce_shares(model::NodeInventory& inventory) {
   const bool was_off = !inventory.enforces_shares;
   inventory.enforces_shares = true;
   return was_off;
 }
 
-bool repair_gpus(model::NodeInventory& inventory, const model::GpuRequest&) {
+bool repair_gpus(model::NodeInventory& inventory) {
   bool changed = false;
   for (model::GpuInfo& gpu : inventory.gpus) {
     changed = changed || !gpu.healthy || gpu.failed_memory_slices != 0;
@@ -137,7 +137,7 @@ std::vector<Advice> node_changes(Trial& trial, std::span<const Slot> slots) {
     for (const Slot slot : slots) {
       const model::NodeState& node = *trial.snapshot().nodes[slot];
       model::NodeInventory changed = *node.inventory;
-      if (!row.apply(changed, trial.incoming().request)) continue;
+      if (!row.apply(changed)) continue;
       auto inventory = std::make_shared<const model::NodeInventory>(std::move(changed));
       trial.count_state();
       const model::NodeStatePtr state =
@@ -146,7 +146,8 @@ std::vector<Advice> node_changes(Trial& trial, std::span<const Slot> slots) {
                                  .mirrored = node.unlisted_mirrored_used,
                                  .pod_count = node.unlisted_pod_count,
                                  .listed = {}});
-      if (!trial.takes_in(slot, *state, trial.intents(slot), trial.snapshot().namespace_usage))
+      if (!trial.takes_in(slot, *state, trial.snapshot().intents_on(slot),
+                          trial.snapshot().namespace_usage))
         continue;
       advice.push_back({.kind = row.kind,
                         .sentence = row.sentence(*inventory),

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "explain/changed_nodes.hpp"
 #include "snug/explain/explain.hpp"
+#include "snug/fit/tenant.hpp"
 #include "snug/plan/node_resources_fit.hpp"
 #include "snug/plan/plan.hpp"
 
@@ -9,11 +11,9 @@ namespace snug::explain {
 namespace {
 
 plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t slot) {
-  const auto nominations = snapshot.nominations.find(slot);
-  const auto intents = snapshot.intents.find(slot);
   return {.namespace_usage = snapshot.namespace_usage,
-          .nominations = nominations == snapshot.nominations.end() ? nullptr : &nominations->second,
-          .intents = intents == snapshot.intents.end() ? nullptr : &intents->second,
+          .nominations = snapshot.nominations_on(slot),
+          .intents = snapshot.intents_on(slot),
           .demand = *snapshot.demand};
 }
 
@@ -52,6 +52,12 @@ std::optional<PlacementScore> score_on(const ExplainInput& input, std::uint32_t 
   return placement;
 }
 
+/// Compares the best placement on `chosen` with the best one on any other node.
+std::optional<PlacementComparison> compare_with_best(const ExplainInput& input,
+                                                     std::string_view chosen) {
+  return compare_placements(input, chosen, best_node(input, chosen));
+}
+
 }  // namespace
 
 std::optional<PlacementComparison> compare_placements(const ExplainInput& input,
@@ -67,10 +73,19 @@ std::optional<PlacementComparison> compare_placements(const ExplainInput& input,
   return comparison;
 }
 
-std::optional<PlacementComparison> compare_with_best(const ExplainInput& input,
-                                                     std::string_view chosen) {
-  const std::optional<std::string> other = best_node(input, chosen);
-  return compare_placements(input, chosen, other);
+std::optional<PlacementComparison> compare_bound(const model::Snapshot& snapshot,
+                                                 const plan::IncomingPod& incoming,
+                                                 const model::Holding& holding) {
+  const std::string& node = holding.reservation.node;
+  const auto slot = snapshot.names->find(node);
+  if (!slot) return std::nullopt;
+  ChangedNodes nodes(snapshot);
+  nodes.remove_pod(node, holding.uid);
+  model::Snapshot without_pod = nodes.snapshot();
+  without_pod.namespace_usage.add(
+      holding.name_space,
+      -fit::held_compute(holding, snapshot.nodes[slot->value]->inventory.get()));
+  return compare_with_best({.snapshot = without_pod, .incoming = incoming}, node);
 }
 
 std::optional<PlacementComparison> compare_best(const ExplainInput& input) {

@@ -17,13 +17,6 @@ plan::IncomingPod changed_copy(const plan::IncomingPod& incoming, const model::G
           .sharing = sharing};
 }
 
-template <typename Map>
-const typename Map::mapped_type* find_slot(const Map& by_slot, Slot slot) {
-  if (by_slot.empty()) return nullptr;
-  const auto found = by_slot.find(slot);
-  return found == by_slot.end() ? nullptr : &found->second;
-}
-
 }  // namespace
 
 plan::IncomingPod with_request(const plan::IncomingPod& incoming,
@@ -38,22 +31,16 @@ plan::IncomingPod with_rules(const plan::IncomingPod& incoming,
 
 Trial::Trial(const model::Snapshot& snapshot, const plan::IncomingPod& incoming)
     : snapshot_(snapshot),
-      incoming_(with_request(incoming, incoming.request)),
+      incoming_(incoming),
       memo_(incoming.request),
       tenant_(fit::tenant_of(incoming.name_space, incoming.sharing, snapshot.namespace_usage)) {}
-
-const model::Intents* Trial::intents(Slot slot) const { return find_slot(snapshot_.intents, slot); }
-
-const model::Nominations* Trial::nominations(Slot slot) const {
-  return find_slot(snapshot_.nominations, slot);
-}
 
 model::ReasonCode Trial::reason_in(Slot slot, const model::NodeState& state,
                                    const model::Intents* intents, const fit::Tenant& tenant,
                                    const model::NamespaceUsage& namespace_usage) {
   plan::PlacementFinder finder(state, {incoming_, tenant, memo_},
                                plan::NodeContext{.namespace_usage = namespace_usage,
-                                                 .nominations = nominations(slot),
+                                                 .nominations = snapshot_.nominations_on(slot),
                                                  .intents = intents,
                                                  .demand = *snapshot_.demand},
                                options_);
@@ -61,7 +48,8 @@ model::ReasonCode Trial::reason_in(Slot slot, const model::NodeState& state,
 }
 
 model::ReasonCode Trial::reason(Slot slot) {
-  return reason_in(slot, *snapshot_.nodes[slot], intents(slot), tenant_, snapshot_.namespace_usage);
+  return reason_in(slot, *snapshot_.nodes[slot], snapshot_.intents_on(slot), tenant_,
+                   snapshot_.namespace_usage);
 }
 
 bool Trial::host_fits(Slot slot) const {
@@ -70,7 +58,7 @@ bool Trial::host_fits(Slot slot) const {
 
 bool Trial::takes(Slot slot) {
   if (!host_fits(slot)) return false;
-  if (intents(slot) == nullptr && nominations(slot) == nullptr)
+  if (snapshot_.intents_on(slot) == nullptr && snapshot_.nominations_on(slot) == nullptr)
     return fit::can_fit(*snapshot_.nodes[slot], tenant_, memo_);
   return reason(slot) == model::ReasonCode::kNone;
 }
@@ -80,7 +68,8 @@ bool Trial::takes_in(Slot slot, const model::NodeState& state, const model::Inte
   if (!plan::node_resources_fit(state, incoming_.host)) return false;
   const fit::Tenant tenant =
       fit::tenant_of(incoming_.name_space, incoming_.sharing, namespace_usage);
-  if (intents == nullptr && nominations(slot) == nullptr) return fit::can_fit(state, tenant, memo_);
+  if (intents == nullptr && snapshot_.nominations_on(slot) == nullptr)
+    return fit::can_fit(state, tenant, memo_);
   return reason_in(slot, state, intents, tenant, namespace_usage) == model::ReasonCode::kNone;
 }
 

@@ -44,8 +44,6 @@ class Trial {
                               const model::Intents* intents,
                               const model::NamespaceUsage& namespace_usage);
 
-  [[nodiscard]] const model::Intents* intents(Slot slot) const;
-  [[nodiscard]] const model::Nominations* nominations(Slot slot) const;
   /// Calls of fit() and computed node states so far.
   [[nodiscard]] std::int64_t work() const { return memo_.work() + states_; }
   void count_state() { states_ += kCallsOfState; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <utility>
 
 #include "fit/one_container.hpp"
@@ -34,24 +33,19 @@ model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuReq
   return refused ? model::ReasonCode::kNotEnforced : model::ReasonCode::kNone;
 }
 
-std::int64_t units_of(const std::map<std::string, std::int64_t, std::less<>>& units,
-                      std::string_view resource) {
-  const auto resource_units = units.find(resource);
-  return resource_units == units.end() ? 0 : resource_units->second;
-}
-
 model::ReasonCode fit_units(const model::NodeState& node, std::string_view resource,
                             std::int64_t requested_units) {
-  const std::int64_t allocatable_units = units_of(node.inventory->kubelet_allocatable, resource);
+  const std::int64_t allocatable_units =
+      model::units_of(node.inventory->kubelet_allocatable, resource);
   const std::int64_t capacity_units =
-      std::max(allocatable_units, units_of(node.inventory->kubelet_capacity, resource));
+      std::max(allocatable_units, model::units_of(node.inventory->kubelet_capacity, resource));
   if (capacity_units == 0) {  // the device plug-in offers no such resource
     return resource.starts_with(mig::kMigResourcePrefix) ? model::ReasonCode::kNoProfile
                                                          : model::ReasonCode::kWrongMode;
   }
   if (requested_units > capacity_units) return model::ReasonCode::kTooLarge;
   if (requested_units > allocatable_units) return model::ReasonCode::kUnhealthy;
-  return requested_units > allocatable_units - units_of(node.kubelet_used, resource)
+  return requested_units > allocatable_units - model::units_of(node.kubelet_used, resource)
              ? model::ReasonCode::kNoRoom
              : model::ReasonCode::kNone;
 }

@@ -240,6 +240,26 @@ std::vector<LedgerEntry> Ledger::gpu_entries() const {
   return entries_with_gpus;
 }
 
+std::vector<std::string> Ledger::uids_in_flight() const {
+  const base::MutexLock lock(mutex_);
+  std::vector<std::string> uids;
+  for (const std::string& uid : state_->unbound) {
+    if (!state_->entries.find(uid)->second.holding->is_cpu_only()) uids.push_back(uid);
+  }
+  std::ranges::sort(uids);
+  return uids;
+}
+
+std::optional<LedgerEntry> Ledger::find_gpu_pod(std::string_view name_space,
+                                                std::string_view name) const {
+  const base::MutexLock lock(mutex_);
+  for (const auto& [uid, entry] : state_->entries) {
+    const model::Holding& pod = *entry.holding;
+    if (!pod.is_cpu_only() && pod.name_space == name_space && pod.pod == name) return entry;
+  }
+  return std::nullopt;
+}
+
 HoldingCounts Ledger::gpu_holding_counts() const {
   const base::MutexLock lock(mutex_);
   HoldingCounts counts;

@@ -107,15 +107,11 @@ class Planner {
   }
 
   [[nodiscard]] const model::Intents* intents_on(std::size_t candidate) const {
-    if (input_.snapshot.intents.empty()) return nullptr;
-    const auto node_intents = input_.snapshot.intents.find(slots_[candidate]);
-    return node_intents == input_.snapshot.intents.end() ? nullptr : &node_intents->second;
+    return input_.snapshot.intents_on(slots_[candidate]);
   }
 
   [[nodiscard]] const model::Nominations* nominations_on(std::size_t candidate) const {
-    if (input_.snapshot.nominations.empty()) return nullptr;
-    const auto found = input_.snapshot.nominations.find(slots_[candidate]);
-    return found == input_.snapshot.nominations.end() ? nullptr : &found->second;
+    return input_.snapshot.nominations_on(slots_[candidate]);
   }
 
   /// Sets the verdict of each candidate that is not in the snapshot or whose verdict is cached.

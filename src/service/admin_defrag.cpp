@@ -1,11 +1,10 @@
-#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "service/error_reply.hpp"
 #include "snug/advice/repack.hpp"
-#include "snug/codec/extender_codec.hpp"
 #include "snug/codec/repack_codec.hpp"
 #include "snug/service/admin_service.hpp"
 
@@ -26,10 +25,6 @@ class DefragGuard {
   std::atomic<bool>& defrag_runs_;
 };
 
-Reply refuse_defrag(int status, std::string_view sentence) {
-  return {status, codec::write_error(codec::ReplyShape::kBind, sentence)};
-}
-
 PodInfoPtr pod_from_query(const RepackQuery& query) {
   model::PodFacts pod;
   pod.name_space = query.name_space.value_or("default");
@@ -40,72 +35,49 @@ PodInfoPtr pod_from_query(const RepackQuery& query) {
   return std::make_shared<const PodInfo>(std::move(pod));
 }
 
-/// Returns the pending pod with this name; null: there is none.
-PodInfoPtr find_pending(const PendingPods& pending, std::string_view name_space,
-                        std::string_view name) {
-  for (PendingRow& pending_pod : pending.rows()) {
-    const model::PodFacts& pod = pending_pod.pod->facts;
-    if (pod.name_space == name_space && pod.name == name) return std::move(pending_pod.pod);
-  }
-  return nullptr;
-}
-
-/// The sorted uids of pods whose binds are in flight or have an unknown outcome. They cannot be
-/// evicted yet.
-std::vector<std::string> uids_in_flight(const ledger::Ledger& ledger) {
-  std::vector<std::string> uids;
-  for (const ledger::LedgerEntry& ledger_entry : ledger.gpu_entries()) {
-    if (ledger_entry.state != ledger::HoldingState::kBound)
-      uids.push_back(ledger_entry.holding->uid);
-  }
-  std::ranges::sort(uids);
-  return uids;
-}
-
 }  // namespace
 
 Reply AdminService::defrag(const RepackQuery& query) {
   // A leader whose last renewal of the Lease has failed is no warm standby, but it stays ready
   // until its Lease ends. So either of the two is enough.
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby()) {
-    return refuse_defrag(503, "Snug is not ready: " + parts_.readiness.why_not());
+    return error_reply(503, "Snug is not ready: " + parts_.readiness.why_not());
   }
   if (query.pod == "" || query.name_space == "") {
-    return refuse_defrag(400, std::string("the query's ") +
-                                  (query.pod == "" ? "pod" : "namespace") +
-                                  " is empty; expected a name");
+    return error_reply(400, std::string("the query's ") + (query.pod == "" ? "pod" : "namespace") +
+                                " is empty; expected a name");
   }
   if (query.pod && !query.request.empty()) {
-    return refuse_defrag(400, "the query has both a pod and a request; expected one of the two");
+    return error_reply(400, "the query has both a pod and a request; expected one of the two");
   }
   if (!query.pod) {
     if (!query.request.empty()) return defrag_for(pod_from_query(query));
-    return refuse_defrag(
+    return error_reply(
         400,
         "the query has neither a pod nor a request; expected pod and namespace, or the "
         "keys of annotations: gpu-fraction, gpu-memory…");
   }
   const std::string name_space = query.name_space.value_or("default");
-  const PodInfoPtr pod = find_pending(parts_.pending, name_space, *query.pod);
+  const PodInfoPtr pod = parts_.pending.find(name_space, *query.pod);
   if (pod == nullptr || parts_.ledger.find(pod->facts.uid)) {
-    return refuse_defrag(404, "no pod " + name_space + "/" + *query.pod + " is pending");
+    return error_reply(404, "no pod " + name_space + "/" + *query.pod + " is pending");
   }
   return defrag_for(pod);
 }
 
 Reply AdminService::defrag_for(const PodInfoPtr& pod) {
-  if (!pod->request) return refuse_defrag(400, model::message(pod->request.error()));
-  if (pod->request->empty()) return refuse_defrag(400, "the pod asks for no GPU");
+  if (!pod->request) return error_reply(400, model::message(pod->request.error()));
+  if (pod->request->empty()) return error_reply(400, "the pod asks for no GPU");
   const auto claim = PodClaim::make(pod, parts_.policy.current());
-  if (!claim) return refuse_defrag(400, model::message(claim.error()));
+  if (!claim) return error_reply(400, model::message(claim.error()));
   if (defrag_runs_.exchange(true)) {
-    return refuse_defrag(503, "another defrag request is running; try again");
+    return error_reply(503, "another defrag request is running; try again");
   }
   const DefragGuard guard(defrag_runs_);
   // The snapshot must be taken before the list of binds in flight. Then the list contains every
   // bind that the snapshot shows and that is still in flight.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
-  const std::vector<std::string> in_flight_uids = uids_in_flight(parts_.ledger);
+  const std::vector<std::string> in_flight_uids = parts_.ledger.uids_in_flight();
   const std::vector<std::string_view> protected_uids(in_flight_uids.begin(), in_flight_uids.end());
   const advice::RepackAdvice repack_advice = advice::repack(
       {.snapshot = *snapshot, .incoming = claim->view(), .protected_uids = protected_uids});

@@ -129,9 +129,7 @@ Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
                              .has_other_constraints = pod.has_other_constraints});
   if (reserved_holding) {
     try {
-      Reply reply = write_binding(call, pod, **reserved_holding);
-      note_placement(call, claim);
-      return reply;
+      return write_binding(call, claim, **reserved_holding);
     } catch (...) {
       parts_.ledger.mark_unsettled(call.uid);  // the binding may have been sent
       throw;
@@ -156,7 +154,7 @@ void ExtenderService::note_placement(const Bind& call, const PodClaim& claim) {
   const bool is_winner = decision->winner == call.node;
   const std::string& other = is_winner ? decision->runner_up : decision->winner;
   auto comparison = explain::compare_placements(
-      {.snapshot = *decision->snapshot, .incoming = claim.view(), .protected_uids = {}}, call.node,
+      {.snapshot = *decision->snapshot, .incoming = claim.view()}, call.node,
       other.empty() ? std::nullopt : std::optional<std::string_view>(other));
   if (comparison) parts_.placements.note_placement(call.uid, *std::move(comparison));
 }
@@ -198,10 +196,10 @@ base::Result<void> ExtenderService::send_binding(const Bind& call, model::String
   return written;
 }
 
-Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& pod,
+Reply ExtenderService::write_binding(const Bind& call, const PodClaim& claim,
                                      const model::Holding& holding) {
   model::StringMap annotations =
-      codec::write_reservation(holding.reservation, holding.main_container, pod);
+      codec::write_reservation(holding.reservation, holding.main_container, claim.pod().facts);
   if (std::cmp_greater(annotations.find(codec::kReservationKey)->second.size(),
                        options_.limits.max_reservation_bytes)) {
     parts_.ledger.release(call.uid);
@@ -213,6 +211,7 @@ Reply ExtenderService::write_binding(const Bind& call, const model::PodFacts& po
   const base::Result<void> written = send_binding(call, std::move(annotations));
   if (written) {
     parts_.ledger.mark_bound(call.uid);
+    note_placement(call, claim);
     parts_.metrics.bind_ended(BindOutcome::kBound);
     parts_.log.write(LogLevel::kDebug, "bound pod " + pod_name(call) + " to node " + call.node);
     return bind_success();

@@ -5,11 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "snug/codec/extender_codec.hpp"
+#include "service/error_reply.hpp"
 #include "snug/codec/kube_objects.hpp"
 #include "snug/explain/explain.hpp"
-#include "snug/fit/node_usage.hpp"
-#include "snug/fit/tenant.hpp"
 
 namespace snug::service {
 namespace {
@@ -17,34 +15,8 @@ namespace {
 constexpr std::string_view kHypothetical = "hypothetical";
 constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
-Reply refuse_explain(int status, std::string_view sentence) {
-  return {status, codec::write_error(codec::ReplyShape::kBind, sentence)};
-}
-
-codec::ExplainReply::Score to_reply(const explain::PlacementScore& score) {
-  codec::ExplainReply::Score reply{.node = score.node, .total = score.total, .terms = {}};
-  for (const explain::TermScore& term : score.terms)
-    reply.terms.push_back({term.term, term.weight, term.value, term.score()});
-  return reply;
-}
-
-codec::ExplainReply::Placement to_reply(const explain::PlacementComparison& comparison,
-                                        std::string_view decided) {
-  codec::ExplainReply::Placement placement{.chosen = to_reply(comparison.chosen),
-                                           .profile = comparison.chosen.profile,
-                                           .decided = std::string(decided),
-                                           .runner_up = {}};
-  if (comparison.runner_up) placement.runner_up = to_reply(*comparison.runner_up);
-  return placement;
-}
-
 codec::ExplainReply::Node to_reply(const explain::NodeReason& reason) {
   return {reason.node, std::string(model::reason_row(reason.code).code), reason.sentence};
-}
-
-void set_request(const model::GpuRequest& request, codec::ExplainReply& reply) {
-  for (const explain::RequestInWords& line : explain::request_in_words(request))
-    reply.request.push_back({line.container, line.count, line.text, line.asks});
 }
 
 void set_refusal(const model::Refusal& refusal, codec::ExplainReply& reply) {
@@ -62,51 +34,20 @@ void set_explanation(const explain::Explanation& explanation, codec::ExplainRepl
         {std::string(row.code), std::string(row.sentence), static_cast<std::int64_t>(count.nodes)});
   }
   if (explanation.nearest) reply.nearest = to_reply(*explanation.nearest);
-  for (const explain::Blocker& blocker : explanation.blockers) {
-    reply.blockers.push_back({blocker.node, blocker.gpu, blocker.name_space, blocker.pod,
-                              blocker.uid, blocker.memory_mib, blocker.compute_milli,
-                              blocker.units});
-  }
+  reply.blockers = explanation.blockers;
   for (const explain::Advice& advice : explanation.advice) {
     reply.advice.push_back(
         {std::string(explain::kAdviceKindNames[advice.kind]), advice.sentence, advice.command});
   }
 }
 
-std::vector<std::string> sorted_uids_in_flight(const ledger::Ledger& ledger) {
-  std::vector<std::string> uids;
-  for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) {
-    if (entry.state != ledger::HoldingState::kBound) uids.push_back(entry.holding->uid);
-  }
-  std::ranges::sort(uids);
-  return uids;
-}
-
-/// The snapshot as if the pod were not bound.
-model::Snapshot without_pod(const model::Snapshot& snapshot, const model::Holding& pod) {
-  model::Snapshot changed = snapshot;
-  std::vector<model::NodeStatePtr> states;
-  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot)
-    states.push_back(snapshot.nodes[slot]);
-  if (const auto slot = snapshot.names->find(pod.reservation.node)) {
-    model::NodeStatePtr& state = states[slot->value];
-    std::vector<model::HoldingPtr> holdings = state->holdings;
-    std::erase_if(holdings,
-                  [&](const model::HoldingPtr& holding) { return holding->uid == pod.uid; });
-    changed.namespace_usage.add(pod.name_space, -fit::held_compute(pod, state->inventory.get()));
-    state = fit::with_holdings(*state, std::move(holdings));
-  }
-  changed.nodes = model::NodeTable(states);
-  return changed;
-}
-
 }  // namespace
 
 Reply ExplainService::explain(const ExplainQuery& query) {
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby())
-    return refuse_explain(503, "Snug is not ready: " + parts_.readiness.why_not());
+    return error_reply(503, "Snug is not ready: " + parts_.readiness.why_not());
   if (query.pod.has_value() == query.manifest.has_value()) {
-    return refuse_explain(
+    return error_reply(
         400, "the query must have either pod (with namespace) or manifest, a pod in JSON");
   }
   return query.pod ? explain_pod(query) : explain_manifest(query);
@@ -115,26 +56,24 @@ Reply ExplainService::explain(const ExplainQuery& query) {
 Reply ExplainService::explain_pod(const ExplainQuery& query) {
   const std::string name_space = query.name_space.value_or("default");
   codec::ExplainReply reply{.name_space = name_space, .pod = *query.pod, .state = "pending"};
-  for (const ledger::LedgerEntry& entry : parts_.ledger.gpu_entries()) {
-    if (entry.holding->name_space != name_space || entry.holding->pod != *query.pod) continue;
-    explain_held(entry, reply);
+  if (const auto entry = parts_.ledger.find_gpu_pod(name_space, *query.pod)) {
+    explain_held(*entry, reply);
     return {200, codec::write_explanation(reply)};
   }
-  for (const PendingRow& row : parts_.pending.rows()) {
-    if (row.pod->facts.name_space != name_space || row.pod->facts.name != *query.pod) continue;
-    reply.uid = row.pod->facts.uid;
-    explain_unbound(row.pod, query.per_node, reply);
+  if (const PodInfoPtr pod = parts_.pending.find(name_space, *query.pod)) {
+    reply.uid = pod->facts.uid;
+    explain_unbound(pod, query.per_node, reply);
     return {200, codec::write_explanation(reply)};
   }
-  return refuse_explain(404, "pod " + name_space + "/" + *query.pod +
-                                 " is neither pending nor holds a GPU: it does not exist, has "
-                                 "ended, or is bound and asks for no GPU");
+  return error_reply(404, "pod " + name_space + "/" + *query.pod +
+                              " is neither pending nor holds a GPU: it does not exist, has "
+                              "ended, or is bound and asks for no GPU");
 }
 
 Reply ExplainService::explain_manifest(const ExplainQuery& query) {
   codec::KubeObjectReader reader(limits_);
   base::Result<model::PodFacts> pod = reader.read_pod(*query.manifest);
-  if (!pod) return refuse_explain(400, "manifest: " + pod.error().message);
+  if (!pod) return error_reply(400, "manifest: " + pod.error().message);
   if (pod->name_space.empty()) pod->name_space = query.name_space.value_or("default");
   if (pod->uid.empty()) pod->uid = kHypothetical;
   codec::ExplainReply reply{
@@ -148,7 +87,7 @@ void ExplainService::explain_unbound(const PodInfoPtr& pod, bool per_node,
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   reply.generation = static_cast<std::int64_t>(snapshot->generation.value);
   if (!pod->request) return set_refusal(pod->request.error(), reply);
-  set_request(*pod->request, reply);
+  reply.request = explain::request_in_words(*pod->request);
   if (pod->request->empty()) {
     reply.notes = notes_for(pod->facts, {});
     return;
@@ -176,21 +115,22 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
                                    bool per_node, codec::ExplainReply& reply) {
   // The snapshot was taken before this list, which therefore has every bind that the snapshot shows
   // and that is still in flight.
-  const std::vector<std::string> in_flight = sorted_uids_in_flight(parts_.ledger);
+  const std::vector<std::string> in_flight = parts_.ledger.uids_in_flight();
   const std::vector<std::string_view> protected_uids(in_flight.begin(), in_flight.end());
-  const explain::ExplainInput input{
-      .snapshot = snapshot, .incoming = claim.view(), .protected_uids = protected_uids};
+  const explain::ExplainInput input{.snapshot = snapshot,
+                                    .incoming = claim.view(),
+                                    .protected_uids = protected_uids,
+                                    .per_node = per_node};
   const base::MutexLock lock(mutex_);
   const explain::Explanation explanation = explain::explain(input);
   set_explanation(explanation, reply);
   reply.notes = notes_for(claim.pod().facts, explanation);
   if (explanation.feasible > 0) {
-    if (const auto best = explain::compare_best(input)) reply.placement = to_reply(*best, "now");
+    if (auto best = explain::compare_best(input)) reply.placement = {*std::move(best), "now"};
   }
   if (!per_node) return;
   std::vector<codec::ExplainReply::Node>& rows = reply.per_node.emplace();
-  for (const explain::NodeReason& reason : explain::explain_nodes(input))
-    rows.push_back(to_reply(reason));
+  for (const explain::NodeReason& reason : explanation.per_node) rows.push_back(to_reply(reason));
 }
 
 void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::ExplainReply& reply) {
@@ -202,22 +142,21 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
   reply.state = pod.terminating                               ? "terminating"
                 : entry.state == ledger::HoldingState::kBound ? "bound"
                                                               : "reserved";
-  reply.nodes = reply.feasible = 0;
   model::GpuRequest request;
   for (std::size_t c = 0; c < pod.container_requests.size(); ++c) {
     if (!pod.container_requests[c]) continue;
     request.containers.push_back(*pod.container_requests[c]);
     request.containers.back().container = pod.reservation.containers[c].name;
   }
-  set_request(request, reply);
+  reply.request = explain::request_in_words(request);
   if (pod.unplaced) {
     reply.notes.emplace_back(
         "the pod was bound by another scheduler without a reservation, so it was given no device; "
         "delete it, and let a scheduler that calls Snug bind it");
     return;
   }
-  if (const auto remembered = parts_.placements.placement_of(pod.uid)) {
-    reply.placement = to_reply(*remembered, "at bind");
+  if (auto remembered = parts_.placements.placement_of(pod.uid)) {
+    reply.placement = {*std::move(remembered), "at bind"};
     return;
   }
   auto api_pod = parts_.api.get_pod(pod.name_space, pod.pod);
@@ -228,11 +167,9 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
   const auto claim = PodClaim::make(std::make_shared<const PodInfo>(**std::move(api_pod)),
                                     parts_.policy.current());
   if (!claim || !claim->pod().asks_for_gpus()) return;
-  const model::Snapshot before = without_pod(*snapshot, pod);
   const base::MutexLock lock(mutex_);
-  const auto comparison = explain::compare_with_best(
-      {.snapshot = before, .incoming = claim->view(), .protected_uids = {}}, pod.reservation.node);
-  if (comparison) reply.placement = to_reply(*comparison, "now");
+  if (auto comparison = explain::compare_bound(*snapshot, claim->view(), pod))
+    reply.placement = {*std::move(comparison), "now"};
 }
 
 std::vector<std::string> ExplainService::notes_for(const model::PodFacts& pod,

@@ -76,6 +76,14 @@ PodInfoPtr PendingPods::find(std::string_view uid) const {
   return unbound_pod == unbound_pods_.end() ? nullptr : unbound_pod->second;
 }
 
+PodInfoPtr PendingPods::find(std::string_view name_space, std::string_view name) const {
+  const base::MutexLock lock(mutex_);
+  for (const auto& [uid, pod] : unbound_pods_) {
+    if (pod->facts.name_space == name_space && pod->facts.name == name) return pod;
+  }
+  return nullptr;
+}
+
 std::vector<PendingRow> PendingPods::rows() const {
   const base::MutexLock lock(mutex_);
   std::vector<PendingRow> rows;

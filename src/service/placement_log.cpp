@@ -13,7 +13,6 @@ void PlacementLog::Recent<T>::put(std::string_view uid, T value, std::size_t mos
     known->second = std::move(value);
     return;
   }
-  // Each name in `uids` stands for at most one entry, so the map is never larger.
   if (uids.size() >= most) {
     by_uid.erase(uids.front());
     uids.pop_front();
@@ -33,6 +32,7 @@ std::optional<DecisionNote> PlacementLog::take_decision(std::string_view uid) {
   if (note == decisions_.by_uid.end()) return std::nullopt;
   DecisionNote taken = std::move(note->second);
   decisions_.by_uid.erase(note);
+  std::erase(decisions_.uids, uid);
   return taken;
 }
 

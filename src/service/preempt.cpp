@@ -33,9 +33,8 @@ plan::Preemptor preemptor_of(const PodClaim& claim) {
 }
 
 plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t node_slot) {
-  const auto nominations = snapshot.nominations.find(node_slot);
   return {.namespace_usage = snapshot.namespace_usage,
-          .nominations = nominations == snapshot.nominations.end() ? nullptr : &nominations->second,
+          .nominations = snapshot.nominations_on(node_slot),
           .demand = *snapshot.demand};
 }
 

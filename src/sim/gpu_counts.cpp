@@ -7,8 +7,6 @@
 namespace snug::sim {
 namespace {
 
-using Units = std::map<std::string, std::int64_t, std::less<>>;
-
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Milli-GPU of units: those of MIG slices and those of whole GPUs or their replicas.
@@ -17,7 +15,7 @@ struct UnitSizes {
   std::int64_t gpu_milli = 0;
 };
 
-UnitSizes sizes_of(const Units& units, const model::NodeInventory& inventory) {
+UnitSizes sizes_of(const model::UnitsByResource& units, const model::NodeInventory& inventory) {
   UnitSizes sizes;
   for (const auto& [resource, count] : units) {
     const auto slice = inventory.milli_per_unit.find(resource);

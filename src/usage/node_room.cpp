@@ -1,7 +1,6 @@
 #include "usage/node_room.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -10,13 +9,6 @@
 
 namespace snug::usage {
 namespace {
-
-constexpr std::string_view kGpuResource = "nvidia.com/gpu";
-
-std::int64_t units_in(const std::map<std::string, std::int64_t, std::less<>>& units) {
-  const auto gpu_units = units.find(kGpuResource);
-  return gpu_units == units.end() ? 0 : gpu_units->second;
-}
 
 bool is_open_and_empty(const model::GpuState& gpu) {
   return gpu.closure == model::GpuClosure::kOpen && gpu.empty() && !gpu.info->mig_enabled;
@@ -27,10 +19,11 @@ bool is_open_and_empty(const model::GpuState& gpu) {
 std::int64_t units_left(const model::NodeState& node) {
   const model::NodeInventory& inventory = *node.inventory;
   if (node.kubelet_refusal != model::ReasonCode::kNone || inventory.replicas > 1 ||
-      inventory.milli_per_unit.contains(kGpuResource)) {
+      inventory.milli_per_unit.contains(model::kGpuResource)) {
     return 0;
   }
-  return units_in(inventory.kubelet_allocatable) - units_in(node.kubelet_used);
+  return model::units_of(inventory.kubelet_allocatable, model::kGpuResource) -
+         model::units_of(node.kubelet_used, model::kGpuResource);
 }
 
 /// The largest slice that is available on a GPU in MIG mode.

@@ -193,10 +193,12 @@ inline constexpr std::int64_t kMaxRepackWork = 300'000;
 
 // Cost of one explanation (explain/explain.hpp), some ten milliseconds in all. kMaxExplainNodes:
 // nodes on which ends of pods and changes of nodes are tried. kMaxExplainEndWork: work to find pods
-// whose end helps. kMaxExplainRepackWork: RepackInput::max_work.
+// whose end helps. kMaxExplainMoveNodes: nodes between which moves are tried. kMaxExplainMoveWork:
+// RepackInput::max_work.
 inline constexpr std::size_t kMaxExplainNodes = 32;
 inline constexpr std::int64_t kMaxExplainEndWork = 4'000;
-inline constexpr std::int64_t kMaxExplainRepackWork = 12'000;
+inline constexpr std::size_t kMaxExplainMoveNodes = 256;
+inline constexpr std::int64_t kMaxExplainMoveWork = 6'000;
 /// Decisions of filter that are remembered until the bind (each keeps its snapshot alive), and
 /// comparisons that are kept for bound pods (some 500 bytes each).
 inline constexpr std::size_t kMaxDecisionNotes = 256;

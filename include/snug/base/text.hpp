@@ -1,5 +1,5 @@
 // Helpers for texts that come from outside Snug or go there: quoting and shortening them,
-// validating them, base64, decimal and hexadecimal numbers. Pure; thread-safe.
+// validating them, base64, decimal and hexadecimal numbers, percentages. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "snug/base/units.hpp"
 
 namespace snug::base {
 
@@ -32,6 +34,9 @@ namespace snug::base {
 /// Returns the beginning of `text` as valid UTF-8 of at most `max_bytes`. Each invalid byte becomes
 /// `?`; a character that does not fit is left out as a whole.
 [[nodiscard]] std::string clip_text(std::string_view text, std::size_t max_bytes);
+
+/// Returns the compute as a percentage of one GPU: `25 %`, `9.3 %`.
+[[nodiscard]] std::string percent_of_gpu(MilliGpu compute);
 
 /// Returns `number` as 16 hexadecimal digits.
 [[nodiscard]] std::string hex_number(std::uint64_t number);

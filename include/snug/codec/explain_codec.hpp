@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "snug/base/result.hpp"
+#include "snug/explain/explanation.hpp"
 #include "snug/model/pod.hpp"
 
 namespace snug::codec {
 
 struct ExplainReply {
-  struct Request {
-    std::string container;
-    std::int64_t count = 0;
-    std::string text;
-    std::string asks;
-  };
   struct Refusal {
     std::string code;
     std::string sentence;
@@ -34,37 +29,14 @@ struct ExplainReply {
     std::string code;  // empty: the pod fits there
     std::string sentence;
   };
-  struct Blocker {
-    std::string node;
-    std::optional<std::int64_t> gpu;
-    std::string name_space;
-    std::string pod;
-    std::string uid;
-    std::int64_t memory_mib = 0;
-    std::int64_t compute_milli = 0;
-    std::int64_t units = 0;
-  };
   struct Advice {
     std::string kind;
     std::string sentence;
     std::string command;  // empty: there is none
   };
-  struct Term {
-    std::string term;
-    std::int64_t weight = 0;
-    std::int64_t value = 0;
-    std::int64_t score = 0;
-  };
-  struct Score {
-    std::string node;
-    std::int64_t total = 0;
-    std::vector<Term> terms;
-  };
   struct Placement {
-    Score chosen;
-    std::string profile;
-    std::string decided;             // `at bind` or `now`
-    std::optional<Score> runner_up;  // nullopt: there was no other node
+    explain::PlacementComparison comparison;
+    std::string decided;  // `at bind` or `now`
   };
 
   std::int64_t generation = 0;
@@ -73,13 +45,13 @@ struct ExplainReply {
   std::string uid;    // empty: the pod does not exist
   std::string state;  // pending, reserved, bound, terminating or hypothetical
   std::string node;   // empty: not bound
-  std::vector<Request> request;
+  std::vector<explain::RequestInWords> request;
   std::optional<Refusal> refusal;  // applies to all nodes
   std::int64_t nodes = 0;
   std::int64_t feasible = 0;
   std::vector<Reason> reasons;
   std::optional<Node> nearest;
-  std::vector<Blocker> blockers;
+  std::vector<explain::Blocker> blockers;
   std::vector<Advice> advice;
   std::optional<Placement> placement;
   std::vector<std::string> notes;

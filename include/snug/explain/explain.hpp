@@ -21,7 +21,8 @@ struct ExplainInput {
   const model::Snapshot& snapshot;
   plan::IncomingPod incoming;  // the pod has no holding
   /// Sorted uids of pods whose binds are in flight. Advice never names them.
-  std::span<const std::string_view> protected_uids;
+  std::span<const std::string_view> protected_uids = {};
+  bool per_node = false;  // whether Explanation::per_node is filled
 };
 
 /// The containers that request GPUs, in the pod's order.
@@ -33,18 +34,17 @@ struct ExplainInput {
 ///     not find.
 [[nodiscard]] Explanation explain(const ExplainInput& input);
 
-/// The reason of every node, ordered by name, with amounts. As costly as explain() without advice.
-[[nodiscard]] std::vector<NodeReason> explain_nodes(const ExplainInput& input);
-
 /// Compares the best placement on the node `chosen` with the best one on `runner_up`; nullopt: with
 /// nothing. The snapshot must show the cluster without the pod. Returns nullopt if the pod does not
 /// fit on `chosen`.
 [[nodiscard]] std::optional<PlacementComparison> compare_placements(
     const ExplainInput& input, std::string_view chosen, std::optional<std::string_view> runner_up);
 
-/// Compares the best placement on `chosen` with the best one on any other node.
-[[nodiscard]] std::optional<PlacementComparison> compare_with_best(const ExplainInput& input,
-                                                                   std::string_view chosen);
+/// Compares the node of a bound pod with the best of the others, as if the pod were not bound.
+/// `snapshot` shows the pod as bound; `incoming` is the pod, and `holding` what it holds.
+[[nodiscard]] std::optional<PlacementComparison> compare_bound(const model::Snapshot& snapshot,
+                                                               const plan::IncomingPod& incoming,
+                                                               const model::Holding& holding);
 
 /// Compares the node that filter would choose now with the best of the others; nullopt: the pod
 /// fits on no node.

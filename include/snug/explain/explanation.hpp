@@ -113,6 +113,7 @@ struct Explanation {
   std::optional<NodeReason> nearest;  // nullopt: the pod fits, or there is no node
   std::vector<Blocker> blockers;      // at most kMaxBlockers, those who hold most first
   std::vector<Advice> advice;         // the easiest change first; empty if the pod fits
+  std::vector<NodeReason> per_node;   // by name; only if it was asked for
 };
 
 inline constexpr std::size_t kMaxBlockers = 10;

@@ -219,6 +219,12 @@ class Ledger {
   [[nodiscard]] std::optional<LedgerEntry> find(std::string_view uid) const;
   /// The entries of pods that hold GPUs, and those of unplaced pods.
   [[nodiscard]] std::vector<LedgerEntry> gpu_entries() const;
+  /// The sorted uids of the pods in gpu_entries() whose bind is in flight or has an unknown
+  /// outcome.
+  [[nodiscard]] std::vector<std::string> uids_in_flight() const;
+  /// The entry of the gpu_entries() with this namespace and name.
+  [[nodiscard]] std::optional<LedgerEntry> find_gpu_pod(std::string_view name_space,
+                                                        std::string_view name) const;
   /// The number of the gpu_entries(), by state. Takes time in proportion to the number of nodes and
   /// of entries that are not Bound.
   [[nodiscard]] HoldingCounts gpu_holding_counts() const;

@@ -106,6 +106,15 @@ inline constexpr base::EnumNames kPoolNames{std::array{base::EnumName{Pool::kAut
 
 [[nodiscard]] constexpr std::string_view to_string(Pool pool) { return kPoolNames[pool]; }
 
+/// Numbers of units by the name of their resource.
+using UnitsByResource = std::map<std::string, std::int64_t, std::less<>>;
+/// The units of the resource; 0 if there are none.
+[[nodiscard]] inline std::int64_t units_of(const UnitsByResource& units,
+                                           std::string_view resource) {
+  const auto found = units.find(resource);
+  return found == units.end() ? 0 : found->second;
+}
+
 struct NodeInventory {
   std::string name;
   Pool pool = Pool::kAuto;
@@ -123,9 +132,9 @@ struct NodeInventory {
   HostAllocatable host;
   ShownAmounts mirrored;  // NodeFacts::mirrored
   /// Allocatable units of each resource nvidia.com/*. The kubelet assigns them to pods.
-  std::map<std::string, std::int64_t, std::less<>> kubelet_allocatable;
+  UnitsByResource kubelet_allocatable;
   /// The units of each resource if all GPUs are healthy. `kubelet_allocatable` may have fewer now.
-  std::map<std::string, std::int64_t, std::less<>> kubelet_capacity;
+  UnitsByResource kubelet_capacity;
   /// The milli-GPU of one unit of each resource that consists of MIG slices; 0 if unknown. The
   /// units of a resource that is not in the map are whole GPUs or replicas of them.
   std::map<std::string, base::MilliGpu, std::less<>> milli_per_unit;

@@ -164,9 +164,9 @@ struct NodeState {
   int kubelet_assigned_pods = 0;  // holdings with KubeletUnits
   int unplaced_pods = 0;          // holdings with Holding::unplaced
   std::vector<GpuInfo> vanished;  // GPUs that are reserved but no longer in the inventory
-  std::map<std::string, std::int64_t, std::less<>> kubelet_used;  // units by resource
-  std::int64_t kubelet_milli = 0;                                 // kubelet_used in milli-GPU
-  HostResources host_used;  // requests of all pods on the node, including those without GPUs
+  UnitsByResource kubelet_used;
+  std::int64_t kubelet_milli = 0;  // kubelet_used in milli-GPU
+  HostResources host_used;         // requests of all pods on the node, including those without GPUs
   /// The resources that mirror shares, as all pods on the node request them (Holding::mirrored).
   MirroredAmounts mirrored_used;
   std::int64_t pod_count = 0;
@@ -276,6 +276,19 @@ struct Snapshot {
   std::shared_ptr<const std::vector<MigTableRef>> mig_tables;
   /// The learned demand. Never null.
   DemandPtr demand{DemandPtr{}, &kNoDemand};
+
+  /// The intents on the node in `slot`; null if there are none.
+  [[nodiscard]] const Intents* intents_on(std::uint32_t slot) const {
+    if (intents.empty()) return nullptr;
+    const auto found = intents.find(slot);
+    return found == intents.end() ? nullptr : &found->second;
+  }
+  /// The pods that are nominated to the node in `slot`; null if there are none.
+  [[nodiscard]] const Nominations* nominations_on(std::uint32_t slot) const {
+    if (nominations.empty()) return nullptr;
+    const auto found = nominations.find(slot);
+    return found == nominations.end() ? nullptr : &found->second;
+  }
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 

@@ -75,7 +75,7 @@ class ExtenderService {
                                   const model::Snapshot& snapshot) const;
   void note_winner(Names candidates, const PodClaim& claim, const plan::Plan& plan,
                    const model::Snapshot& snapshot);
-  /// Keeps why the pod is on this node, for explanations.
+  /// Keeps why the pod that was just bound is on its node, for explanations.
   void note_placement(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply filter_claim(const codec::ScheduleCall& call, const PodClaim& claim,
                                    const model::SnapshotPtr& snapshot);
@@ -95,7 +95,7 @@ class ExtenderService {
   [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod_info);
   [[nodiscard]] Reply bind_claim(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply bind_without_gpu(const Bind& call, const model::PodFacts& pod);
-  [[nodiscard]] Reply write_binding(const Bind& call, const model::PodFacts& pod,
+  [[nodiscard]] Reply write_binding(const Bind& call, const PodClaim& claim,
                                     const model::Holding& holding);
   /// Sends the binding to the API server. Fails with kUnavailable if the write fence is closed, or
   /// was reopened after the call arrived.

@@ -59,6 +59,9 @@ class PendingPods {
 
   /// The unbound pod as the API server last showed it. Null: it is not in the table.
   [[nodiscard]] PodInfoPtr find(std::string_view uid) const;
+  /// The unbound pod with this namespace and name. Null: it is not in the table. Takes time in
+  /// proportion to the number of pods.
+  [[nodiscard]] PodInfoPtr find(std::string_view name_space, std::string_view name) const;
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
 

@@ -40,7 +40,7 @@ class PlacementLog {
   template <typename T>
   struct Recent {
     std::unordered_map<std::string, T, model::StringHash, std::equal_to<>> by_uid;
-    std::deque<std::string> uids;  // oldest first; may name entries that were taken
+    std::deque<std::string> uids;  // the keys of by_uid, oldest first
 
     void put(std::string_view uid, T value, std::size_t most);
   };

@@ -97,26 +97,16 @@ std::string query_text(const std::multimap<std::string, std::string>& query) {
   return text;
 }
 
-/// Sends a POST request if `body` is not null, otherwise a GET request.
-base::Result<AdminResponse> send_to_admin(const std::string& server, const std::string& target,
-                                          const std::string* body) {
+}  // namespace
+
+base::Result<AdminResponse> get_from_admin(const std::string& server, const std::string& path,
+                                           const std::multimap<std::string, std::string>& query) {
   const std::string server_url = normalized_url(server);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  &curl_easy_cleanup);
   if (server_url.empty() || curl == nullptr) return std::unexpected(not_a_server(server));
   AdminReplyBody reply_body;
-  set_curl_options(curl.get(), server_url + target, reply_body);
-  std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers(nullptr,
-                                                                      &curl_slist_free_all);
-  if (body != nullptr) {
-    // Without "Expect: 100-continue", for which the server would have to answer twice.
-    headers.reset(
-        curl_slist_append(curl_slist_append(nullptr, "Content-Type: application/json"), "Expect:"));
-    curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
-    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(body->size()));
-    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, body->data());
-  }
+  set_curl_options(curl.get(), server_url + path + query_text(query), reply_body);
   const CURLcode curl_code = curl_easy_perform(curl.get());
   if (reply_body.too_large) {
     return base::fail(base::ErrorCode::kTooLarge, server_url + " sent a reply that is too large");
@@ -134,18 +124,6 @@ base::Result<AdminResponse> send_to_admin(const std::string& server, const std::
   long status = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   return AdminResponse{.status = static_cast<int>(status), .body = std::move(reply_body.text)};
-}
-
-}  // namespace
-
-base::Result<AdminResponse> get_from_admin(const std::string& server, const std::string& path,
-                                           const std::multimap<std::string, std::string>& query) {
-  return send_to_admin(server, path + query_text(query), nullptr);
-}
-
-base::Result<AdminResponse> post_to_admin(const std::string& server, const std::string& path,
-                                          const std::string& json) {
-  return send_to_admin(server, path, &json);
 }
 
 }  // namespace snug::http

@@ -100,7 +100,7 @@ TEST(ExplainTest, TheEndOfTheFewestAndSmallestPodsIsAdvised) {
 TEST(ExplainTest, TerminatingPodsAreWaitedFor) {
   const RepackScenario on({"n1: A 1000"}, {"a n1 g0:600 ending"}, make_fraction(500));
   EXPECT_EQ(advice_of(explained(on), explain::AdviceKind::kWait),
-            "wait: the pod will fit on node n1 when default/a, which are terminating, have ended");
+            "wait: the pod will fit on node n1 when the terminating default/a has ended");
 }
 
 TEST(ExplainTest, MovesAreThoseOfDefrag) {
@@ -170,8 +170,9 @@ TEST(ExplainTest, RequestsAreToldInWords) {
 TEST(ExplainTest, EachNodeHasItsOwnReason) {
   const RepackScenario on({"n1: A 1000", "n2: A 1000"}, {"a n1 g0:600"}, make_fraction(500));
   const model::Snapshot snapshot = on.snapshot();
-  const std::vector<explain::NodeReason> reasons = explain::explain_nodes(
-      {.snapshot = snapshot, .incoming = on.incoming.view(), .protected_uids = {}});
+  const std::vector<explain::NodeReason> reasons =
+      explain::explain({.snapshot = snapshot, .incoming = on.incoming.view(), .per_node = true})
+          .per_node;
   ASSERT_EQ(reasons.size(), 2);
   EXPECT_EQ(reasons[0].node, "n1");
   EXPECT_THAT(reasons[0].sentence, HasSubstr("lacks 100 MiB and 10 %"));

@@ -21,9 +21,5 @@ struct AdminResponse {
 [[nodiscard]] base::Result<AdminResponse> get_from_admin(
     const std::string& server, const std::string& path,
     const std::multimap<std::string, std::string>& query);
-/// Sends a POST request for `path` with a body of JSON. Errors as in get_from_admin().
-[[nodiscard]] base::Result<AdminResponse> post_to_admin(const std::string& server,
-                                                        const std::string& path,
-                                                        const std::string& json);
 
 }  // namespace snug::http
