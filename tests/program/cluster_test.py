@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from jsonschema import Draft202012Validator
 
-from programs import ROOT, fetch, post, start_on
+from programs import ROOT, ask_filter, fetch, place, start_on
 
 POLICY = """version: 1
 default: spread
@@ -32,17 +32,31 @@ def pod(namespace, name, **annotations):
             "spec": {"containers": [{"name": "main"}]}}
 
 
-class ClusterTest(unittest.TestCase):
-    def setUp(self):
+class TwoNodes(unittest.TestCase):
+    """An extender on a node with four A100 and one with two T4."""
+
+    def start_extender(self, *flags):
         folder = tempfile.TemporaryDirectory(prefix="snug-cluster-")
         self.addCleanup(folder.cleanup)
-        cluster = Path(folder.name) / "cluster.json"
+        self.folder = Path(folder.name)
+        cluster = self.folder / "cluster.json"
         nodes = [node("n1", 4, "NVIDIA-A100-SXM4-40GB", 40960), node("n2", 2, "Tesla-T4", 15360)]
         cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
-        self.policy = Path(folder.name) / "policy.yaml"
+        self.policy = self.folder / "policy.yaml"
         self.policy.write_text(POLICY)
+        _, self.verbs, self.admin = start_on(self, cluster, "--policy", self.policy, *flags)
+
+    def filter(self, asking):
+        return ask_filter(self.verbs, asking, ["n1", "n2"])
+
+    def place(self, asking):
+        return place(self, self.verbs, asking, ["n1", "n2"])
+
+
+class ClusterTest(TwoNodes):
+    def setUp(self):
         self.document = yaml.safe_load((ROOT / "api/openapi.yaml").read_text())
-        _, self.verbs, self.admin = start_on(self, cluster, "--policy", self.policy)
+        self.start_extender()
 
     def get(self, path, schema):
         status, reply = fetch(self.admin + path)
@@ -50,16 +64,6 @@ class ClusterTest(unittest.TestCase):
         check = {"$ref": f"#/components/schemas/{schema}", "components": self.document["components"]}
         self.assertEqual([error.message for error in Draft202012Validator(check).iter_errors(reply)], [])
         return reply
-
-    def filter(self, asking):
-        return post(f"{self.verbs}/filter", {"Pod": asking, "Nodes": None, "NodeNames": ["n1", "n2"]})
-
-    def place(self, asking):
-        [name] = self.filter(asking)["NodeNames"]
-        about = asking["metadata"]
-        done = post(f"{self.verbs}/bind", {"PodName": about["name"], "PodNamespace": about["namespace"],
-                                           "PodUID": about["uid"], "Node": name})
-        self.assertEqual(done, {"Error": ""})
 
     def test_an_empty_cluster_is_free(self):
         cluster = self.get("/v1/cluster", "Cluster")

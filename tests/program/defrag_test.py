@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 from jsonschema import Draft202012Validator
 
-from programs import ROOT, SNUGCTL, fetch, post, run, start_on
+from programs import ROOT, SNUGCTL, ask_filter, fetch, place, run, start_on
 
 
 def node(name, gpus):
@@ -43,13 +43,10 @@ class DefragTest(unittest.TestCase):
         self.place("b", "0.4")
 
     def filter(self, name, fraction):
-        return post(f"{self.verbs}/filter", {"Pod": pod(name, fraction), "Nodes": None, "NodeNames": ["n1"]})
+        return ask_filter(self.verbs, pod(name, fraction), ["n1"])
 
     def place(self, name, fraction):
-        self.assertEqual(self.filter(name, fraction)["NodeNames"], ["n1"])
-        done = post(f"{self.verbs}/bind", {"PodName": name, "PodNamespace": "team", "PodUID": f"uid-{name}",
-                                           "Node": "n1"})
-        self.assertEqual(done, {"Error": ""})
+        self.assertEqual(place(self, self.verbs, pod(name, fraction), ["n1"]), "n1")
 
     def defrag(self, *flags):
         return run(SNUGCTL, "defrag", "--server", self.admin, *flags)

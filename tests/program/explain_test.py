@@ -9,8 +9,8 @@ from pathlib import Path
 import yaml
 from jsonschema import Draft202012Validator
 
-from defrag_test import node
-from programs import ROOT, SNUGCTL, fetch, post, run, start_on
+from defrag_test import node, pod
+from programs import ROOT, SNUGCTL, ask_filter, fetch, place, run, start_on
 
 DEPLOYMENT = """\
 kind: Service
@@ -41,21 +41,17 @@ class ExplainTest(unittest.TestCase):
         self.bind("a", "0.6")
         self.bind("b", "0.5")
 
-    def filter(self, name, annotations):
-        pod = {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}", "annotations": annotations},
-               "spec": {"containers": [{"name": "main"}]}}
-        return post(f"{self.verbs}/filter", {"Pod": pod, "Nodes": None, "NodeNames": ["n1", "n2"]})
+    def filter(self, name, fraction):
+        return ask_filter(self.verbs, pod(name, fraction), ["n1", "n2"])
 
     def bind(self, name, fraction):
-        self.assertEqual(self.filter(name, {"gpu-fraction": fraction})["NodeNames"], ["n1"])
-        self.assertEqual(post(f"{self.verbs}/bind", {"PodName": name, "PodNamespace": "team",
-                                                     "PodUID": f"uid-{name}", "Node": "n1"}), {"Error": ""})
+        self.assertEqual(place(self, self.verbs, pod(name, fraction), ["n1", "n2"]), "n1")
 
     def explain(self, *flags):
         return run(SNUGCTL, "explain", "--server", self.admin, *flags)
 
     def test_a_pending_pod(self):
-        self.filter("w", {"gpu-fraction": "0.55"})
+        self.filter("w", "0.55")
         done = self.explain("team/w")
         self.assertEqual((done.returncode, done.stdout), (0, (
             "pod team/w is pending: it fits on none of 2 nodes\n"
@@ -80,6 +76,8 @@ class ExplainTest(unittest.TestCase):
             "  - with the label snug.dev/pool=auto, node n2 would take the pod; the label says now which pods the node "
             "takes\n"
             "      kubectl label node n2 --overwrite snug.dev/pool=auto\n")))
+        guide = (ROOT / "docs/operations.md").read_text()
+        self.assertIn(f"```\n$ snugctl explain team/w\n{done.stdout}```\n", guide, "the example of the guide")
         self.assertIn("  n2  WrongPool:", self.explain("-n", "team", "w", "-o", "wide").stdout)
 
     def test_a_bound_pod(self):
@@ -104,8 +102,8 @@ class ExplainTest(unittest.TestCase):
             "it has Service\n")))
 
     def test_the_reply_is_as_documented(self):
-        self.filter("w", {"gpu-fraction": "0.55"})
-        self.filter("m", {"gpu-fraction": "25%"})
+        self.filter("w", "0.55")
+        self.filter("m", "25%")
         api = yaml.safe_load((ROOT / "api/openapi.yaml").read_text())
         schema = {"$ref": "#/components/schemas/Explanation", "components": api["components"]}
         manifest = urllib.parse.quote(json.dumps({"metadata": {"name": "x", "namespace": "y"}}))

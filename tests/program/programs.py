@@ -71,3 +71,18 @@ def post(url, value):
 def fetch(url):
     with urllib.request.urlopen(url, timeout=10) as answer:
         return answer.status, json.loads(answer.read())
+
+
+def ask_filter(verbs, pod, names):
+    """The reply of filter."""
+    return post(f"{verbs}/filter", {"Pod": pod, "Nodes": None, "NodeNames": names})
+
+
+def place(case, verbs, pod, names):
+    """Binds the pod to the node that filter names, and returns the node."""
+    [node] = ask_filter(verbs, pod, names)["NodeNames"]
+    about = pod["metadata"]
+    done = post(f"{verbs}/bind", {"PodName": about["name"], "PodNamespace": about["namespace"],
+                                  "PodUID": about["uid"], "Node": node})
+    case.assertEqual(done, {"Error": ""})
+    return node

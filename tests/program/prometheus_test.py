@@ -13,8 +13,8 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from cluster_test import POLICY, node, pod
-from programs import ROOT, fetch, post, run, start, start_on
+from cluster_test import TwoNodes, pod
+from programs import ROOT, fetch, run, start
 
 DASHBOARD = json.loads((ROOT / "deploy/grafana/snug.json").read_text())
 SECONDS = 60  # until the last query must have found data; reached only by a failure
@@ -63,33 +63,15 @@ def listening_port(process):
     return None
 
 
-class PrometheusTest(unittest.TestCase):
+class PrometheusTest(TwoNodes):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="snug-prometheus-")
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        cluster = self.folder / "cluster.json"
-        nodes = [node("n1", 4, "NVIDIA-A100-SXM4-40GB", 40960), node("n2", 2, "Tesla-T4", 15360)]
-        cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
-        policy = self.folder / "policy.yaml"
-        policy.write_text(POLICY)
-        _, self.verbs, self.admin = start_on(self, cluster, "--policy", policy, *self.flags())
+        self.start_extender(*self.flags())
         self.place(pod("team-a", "a", gpu_fraction="0.5"))
         self.place(pod("team-b", "b", gpu_memory="4Gi", gpu_count="2"))
         self.filter(pod("team-b", "big", gpu_fraction="8"))
 
     def flags(self):
         return ["--gpu-metrics=false"] if "switched_off" in self.id() else []
-
-    def filter(self, asking):
-        return post(f"{self.verbs}/filter", {"Pod": asking, "Nodes": None, "NodeNames": ["n1", "n2"]})
-
-    def place(self, asking):
-        [name] = self.filter(asking)["NodeNames"]
-        about = asking["metadata"]
-        done = post(f"{self.verbs}/bind", {"PodName": about["name"], "PodNamespace": about["namespace"],
-                                           "PodUID": about["uid"], "Node": name})
-        self.assertEqual(done, {"Error": ""})
 
     def scrape(self):
         with urllib.request.urlopen(self.admin + "/metrics", timeout=10) as answer:

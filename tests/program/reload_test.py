@@ -9,7 +9,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from programs import fetch, post, start_on
+from programs import fetch, place, start_on
 
 # By the term it is named after: best-fit stacks pods on one GPU, spread takes the emptiest.
 GOOD = "version: 1\ndefault: {0}\nprofiles: {{{0}: {{terms: [{{term: {0}, weight: 1}}]}}}}\n"
@@ -62,10 +62,7 @@ class ReloadTest(unittest.TestCase):
         metadata = {"name": f"p{self.pods}", "namespace": "default", "uid": f"u{self.pods}"}
         pod = {"metadata": {**metadata, "annotations": {"gpu-fraction": "0.2"}},
                "spec": {"containers": [{"name": "main"}]}}
-        [winner] = post(self.verbs + "/filter", {"Pod": pod, "Nodes": None, "NodeNames": NODES})["NodeNames"]
-        self.assertEqual(post(self.verbs + "/bind", {
-            "PodName": metadata["name"], "PodNamespace": "default", "PodUID": metadata["uid"],
-            "Node": winner})["Error"], "")
+        winner = place(self, self.verbs, pod, NODES)
         [held] = [row for row in fetch(self.admin + "/v1/pods")[1]["pods"] if row["uid"] == metadata["uid"]]
         [container] = held["reservation"]["containers"]
         [device] = container["devices"]
