@@ -374,6 +374,25 @@ class PagesTest(Fixture):
         self.open("#/pod/no/such")
         self.assertIn("There is no explanation: there is no such pod", self.text())
 
+    def test_the_pages_of_pods_show_what_snug_explains(self):
+        """With the replies of the extender, not recorded ones."""
+        _, waits = fetch(f"{self.admin}/v1/explain?namespace=batch&pod=big")
+        self.assertNotEqual(waits["advice"], [])
+        self.open("#/pod/batch/big")
+        for row in [waits["nearest"], *waits["advice"], *waits["reasons"]]:
+            self.assertIn(row["sentence"], self.text())
+        for row in waits["request"]:
+            self.assertIn(row["asks"], self.text())
+        _, malformed = fetch(f"{self.admin}/v1/explain?namespace=batch&pod=typo")
+        self.open("#/pod/batch/typo")
+        self.assertIn(malformed["refusal"]["sentence"], self.text())
+        _, bound = fetch(f"{self.admin}/v1/explain?namespace=research&pod=two")
+        self.assertNotEqual(bound["placement"]["terms"], [])
+        self.open("#/pod/research/two")
+        for term in bound["placement"]["terms"]:
+            self.assertIn(term["term"], self.text())
+        self.no_problems()
+
     def test_the_policy_and_the_history(self):
         self.open("#/policy")
         self.assertEqual(self.text("pre").strip(), fetch(self.admin + "/v1/policy")[1]["yaml"].strip())
