@@ -149,7 +149,8 @@ NodeSums sums_of(const codec::ShownNode& node) {
   for (const codec::ShownGpu& gpu : node.gpus) {
     const bool is_closed = !gpu.closed.empty() || !node.closed.empty();
     sums.closed_gpus += is_closed ? 1 : 0;
-    sums.free_gpus += !is_closed && gpu.mode == "none" ? 1 : 0;
+    // A GPU in MIG mode gives slices only.
+    sums.free_gpus += !is_closed && gpu.mode == "none" && gpu.axis == 0 ? 1 : 0;
     sums.memory_mib += gpu.memory_mib;
     sums.used_memory_mib += gpu.used_memory_mib;
     sums.used_compute_milli += gpu.used_compute_milli;

@@ -51,6 +51,10 @@ TEST(TopRowsTest, ANodesSums) {
   closed.closed = "BadInventory: …";
   EXPECT_EQ(ctl::sums_of(closed).closed_gpus, 3);
   EXPECT_EQ(ctl::sums_of(closed).free_gpus, 0);
+  ShownNode sliced = nodes[2];
+  for (ShownGpu& shown : sliced.gpus) shown.axis = 8;
+  sliced.units.clear();
+  EXPECT_EQ(ctl::sums_of(sliced).free_gpus, 0) << "a GPU in MIG mode is nobody's whole GPU";
   ctl::NodeSums all;
   for (const ShownNode& node : nodes) all += ctl::sums_of(node);
   EXPECT_EQ(all.gpus, 6);
