@@ -73,6 +73,7 @@ GpuCounts count_gpus(const model::NodeState& node) {
   const UnitSizes used = sizes_of(node.kubelet_used, inventory);
   take(used.gpu_milli, counts.free, counts.in_use);
   take(used.slice_milli, counts.free_mig, counts.in_use);
+  counts.most_free_on_a_node = counts.free;
   return counts;
 }
 
@@ -87,6 +88,7 @@ GpuCounts count_gpus(const model::Snapshot& snapshot) {
     sum.free += counts.free;
     sum.free_mig += counts.free_mig;
     sum.closed += counts.closed;
+    sum.most_free_on_a_node = std::max(sum.most_free_on_a_node, counts.most_free_on_a_node);
   }
   return sum;
 }

@@ -46,6 +46,7 @@ std::vector<std::vector<std::string>> count_rows(std::span<const sim::Simulation
   };
   add_gpus("GPUs in use", &sim::GpuCounts::in_use);
   add_gpus("GPUs free", &sim::GpuCounts::free);
+  add_gpus("most GPUs free on one node", &sim::GpuCounts::most_free_on_a_node);
   if (first.now.free_mig > 0 || first.simulated.free_mig > 0)
     add_gpus("GPUs in MIG mode free", &sim::GpuCounts::free_mig);
   if (first.now.closed > 0) add_gpus("GPUs closed", &sim::GpuCounts::closed);

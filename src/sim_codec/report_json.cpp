@@ -36,8 +36,13 @@ Json mig_json(const std::optional<sim::MigReport>& mig) {
 }
 
 Json counts_json(const sim::GpuCounts& counts, std::int64_t pods) {
-  return {{"pods", pods},        {"gpus", counts.gpus},         {"in_use", counts.in_use},
-          {"free", counts.free}, {"free_mig", counts.free_mig}, {"closed", counts.closed}};
+  return {{"pods", pods},
+          {"gpus", counts.gpus},
+          {"in_use", counts.in_use},
+          {"free", counts.free},
+          {"most_free_on_a_node", counts.most_free_on_a_node},
+          {"free_mig", counts.free_mig},
+          {"closed", counts.closed}};
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }

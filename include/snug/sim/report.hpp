@@ -69,10 +69,11 @@ struct CurvePoint {
 /// to `gpus`.
 struct GpuCounts {
   std::int64_t gpus = 0;
-  std::int64_t in_use = 0;    // at least one pod holds something of the GPU
-  std::int64_t free = 0;      // no pod holds anything of it, and it is not in MIG mode
-  std::int64_t free_mig = 0;  // no pod holds a slice of it
-  std::int64_t closed = 0;    // it takes no pods, for example because it is unhealthy
+  std::int64_t in_use = 0;               // at least one pod holds something of the GPU
+  std::int64_t free = 0;                 // no pod holds anything of it, and it is not in MIG mode
+  std::int64_t free_mig = 0;             // no pod holds a slice of it
+  std::int64_t closed = 0;               // it takes no pods, for example because it is unhealthy
+  std::int64_t most_free_on_a_node = 0;  // the most free GPUs that one node has
   friend bool operator==(const GpuCounts&, const GpuCounts&) = default;
 };
 
