@@ -62,6 +62,7 @@ GpuCounts count_gpus(const model::NodeState& node) {
                          : gpu.info->mig_enabled                   ? counts.free_mig
                                                                    : counts.free;
     ++kind;
+    if (!gpu.empty()) counts.reserved_milli += base::kWholeGpu.value - gpu.free_milli;
   }
   const model::NodeInventory& inventory = *node.inventory;
   const UnitSizes capacity = sizes_of(inventory.kubelet_capacity, inventory);
@@ -74,6 +75,7 @@ GpuCounts count_gpus(const model::NodeState& node) {
   take(used.gpu_milli, counts.free, counts.in_use);
   take(used.slice_milli, counts.free_mig, counts.in_use);
   counts.most_free_on_a_node = counts.free;
+  counts.reserved_milli += used.gpu_milli + used.slice_milli;
   return counts;
 }
 
@@ -88,6 +90,7 @@ GpuCounts count_gpus(const model::Snapshot& snapshot) {
     sum.free += counts.free;
     sum.free_mig += counts.free_mig;
     sum.closed += counts.closed;
+    sum.reserved_milli += counts.reserved_milli;
     sum.most_free_on_a_node = std::max(sum.most_free_on_a_node, counts.most_free_on_a_node);
   }
   return sum;

@@ -29,6 +29,15 @@ std::string with_change(std::int64_t now, std::int64_t then) {
   return std::to_string(then) + (then > now ? " (+" : " (") + std::to_string(then - now) + ")";
 }
 
+/// Returns the part of the GPUs that is reserved, like `81.3 %`.
+std::string reserved_part(const sim::GpuCounts& counts) {
+  if (counts.gpus == 0) return "-";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %%",
+                static_cast<double>(counts.reserved_milli) / static_cast<double>(counts.gpus) / 10);
+  return text.data();
+}
+
 std::vector<std::vector<std::string>> count_rows(std::span<const sim::SimulationReport> reports) {
   const sim::ClusterResult& first = *reports.front().cluster;
   std::vector<std::vector<std::string>> rows{{"", "now"}};
@@ -44,6 +53,10 @@ std::vector<std::vector<std::string>> count_rows(std::span<const sim::Simulation
     add(std::move(name), first.now.*count,
         [count](const auto& report) { return report.cluster->simulated.*count; });
   };
+  std::vector<std::string>& reserved = rows.emplace_back();
+  reserved = {"reserved of all GPUs", reserved_part(first.now)};
+  for (const sim::SimulationReport& report : reports)
+    reserved.push_back(reserved_part(report.cluster->simulated));
   add_gpus("GPUs in use", &sim::GpuCounts::in_use);
   add_gpus("GPUs free", &sim::GpuCounts::free);
   add_gpus("most GPUs free on one node", &sim::GpuCounts::most_free_on_a_node);

@@ -42,7 +42,8 @@ Json counts_json(const sim::GpuCounts& counts, std::int64_t pods) {
           {"free", counts.free},
           {"most_free_on_a_node", counts.most_free_on_a_node},
           {"free_mig", counts.free_mig},
-          {"closed", counts.closed}};
+          {"closed", counts.closed},
+          {"reserved_milli", counts.reserved_milli}};
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }

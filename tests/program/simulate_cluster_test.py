@@ -51,7 +51,7 @@ class ResultsTest(ClusterTest):
                                 *(pod(f"p{i}", limits={"nvidia.com/gpu": "1"}, nodeName="a") for i in (1, 2)))
         self.assertEqual(list(report), KEYS + ["cluster"])
         cluster = report["cluster"]
-        whole = {"pods": 2, "gpus": 2, "in_use": 2, "free": 0, "most_free_on_a_node": 0, "free_mig": 0, "closed": 0}
+        whole = {"pods": 2, "gpus": 2, "in_use": 2, "free": 0, "most_free_on_a_node": 0, "free_mig": 0, "closed": 0, "reserved_milli": 2000}
         self.assertEqual((cluster["now"], cluster["simulated"]), (whole, whole))
         self.assertEqual(cluster["pods"][0], {
             "namespace": "ml", "pod": "p1", "request": "nvidia.com/gpu=1", "node_now": "a", "node": "a", "gpus": [],
@@ -66,7 +66,8 @@ class ResultsTest(ClusterTest):
             pod("typo", {"gpu-fraction": "0,5"})))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue(done.stdout.startswith("1 node, 2 GPUs, 3 pods that ask for GPUs\n"), done.stdout)
-        self.assertRegex(done.stdout, r"\n +now +tight\npods placed +0 +1 \(\+1\)\nGPUs in use +0 +1 \(\+1\)\n"
+        self.assertRegex(done.stdout, r"\n +now +tight\npods placed +0 +1 \(\+1\)\n"
+                                      r"reserved of all GPUs +0\.0 % +25\.0 %\nGPUs in use +0 +1 \(\+1\)\n"
                                       r"GPUs free +2 +1 \(-1\)\nmost GPUs free on one node +2 +1 \(-1\)\n")
         self.assertRegex(done.stdout, r"\ntight refuses 2 pods:\n  Malformed: [^\n]*\"0,5\"[^\n]* \(1 pod\)\n    ml/typo\n"
                                       r"  TooLarge: [^\n]* \(1 pod\)\n    ml/trio  gpu-fraction=3\n$")

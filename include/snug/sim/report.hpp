@@ -74,6 +74,10 @@ struct GpuCounts {
   std::int64_t free_mig = 0;             // no pod holds a slice of it
   std::int64_t closed = 0;               // it takes no pods, for example because it is unhealthy
   std::int64_t most_free_on_a_node = 0;  // the most free GPUs that one node has
+  /// What is reserved of all GPUs, in milli-GPU: of each GPU its compute or its memory, whichever
+  /// is more; in MIG mode its memory slices. A GPU that is closed while pods hold it counts in
+  /// full.
+  std::int64_t reserved_milli = 0;
   friend bool operator==(const GpuCounts&, const GpuCounts&) = default;
 };
 

@@ -73,9 +73,11 @@ TEST(ClusterTest, SharesThatAreScatteredNowFitOnFewGpus) {
     }
   }
   const sim::SimulationReport report = simulate(cluster);
-  EXPECT_EQ(report.cluster->now, (sim::GpuCounts{.gpus = 4, .in_use = 4}));
-  EXPECT_EQ(report.cluster->simulated,
-            (sim::GpuCounts{.gpus = 4, .in_use = 1, .free = 3, .most_free_on_a_node = 2}));
+  EXPECT_EQ(report.cluster->now, (sim::GpuCounts{.gpus = 4, .in_use = 4, .reserved_milli = 1000}));
+  EXPECT_EQ(
+      report.cluster->simulated,
+      (sim::GpuCounts{
+          .gpus = 4, .in_use = 1, .free = 3, .most_free_on_a_node = 2, .reserved_milli = 1000}));
   EXPECT_EQ(report.accepted, 4);
   EXPECT_EQ(report.cluster->pods[3].node_now, "b");
   EXPECT_EQ(nodes_of(report), (Nodes{"a", "a", "a", "a"}));
@@ -90,9 +92,13 @@ TEST(ClusterTest, UnitsOfTheKubeletUseGpus) {
       cluster_of({"a: T4 1000 x4 | nvidia.com/gpu=4/4", "b: T4 1000 x2 | nvidia.com/gpu=1/2",
                   "c: T4 1000 x2 unhealthy", "d: | nvidia.com/gpu=8/8"});
   add_pod(cluster, make_pod("plain")).holding = make_units_holding("plain", "a", 3);
-  EXPECT_EQ(
-      sim::count_gpus_now(cluster, base::ManualClock{}),
-      (sim::GpuCounts{.gpus = 16, .in_use = 3, .free = 10, .closed = 3, .most_free_on_a_node = 8}));
+  EXPECT_EQ(sim::count_gpus_now(cluster, base::ManualClock{}),
+            (sim::GpuCounts{.gpus = 16,
+                            .in_use = 3,
+                            .free = 10,
+                            .closed = 3,
+                            .most_free_on_a_node = 8,
+                            .reserved_milli = 3000}));
 }
 
 TEST(ClusterTest, GpusInMigModeAreCountedApart) {
@@ -106,9 +112,12 @@ TEST(ClusterTest, GpusInMigModeAreCountedApart) {
   const sim::SimulationReport report = simulate(cluster);
   EXPECT_EQ(report.cluster->now,
             (sim::GpuCounts{.gpus = 3, .free = 1, .free_mig = 2, .most_free_on_a_node = 1}));
-  EXPECT_EQ(
-      report.cluster->simulated,
-      (sim::GpuCounts{.gpus = 3, .in_use = 1, .free = 1, .free_mig = 1, .most_free_on_a_node = 1}));
+  EXPECT_EQ(report.cluster->simulated, (sim::GpuCounts{.gpus = 3,
+                                                       .in_use = 1,
+                                                       .free = 1,
+                                                       .free_mig = 1,
+                                                       .most_free_on_a_node = 1,
+                                                       .reserved_milli = 125}));
 }
 
 TEST(ClusterTest, RefusalsSayWhy) {

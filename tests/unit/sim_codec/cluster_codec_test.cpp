@@ -252,7 +252,10 @@ TEST(ClusterCodecTest, GpusAndAssignmentsOfHamiAreRead) {
     EXPECT_EQ(held.devices()[0].uuid, "GPU-b");
     EXPECT_EQ(held.devices()[0].memory.value, 3000);
     const sim::GpuCounts now = sim::count_gpus_now(cluster.cluster, base::ManualClock{});
-    EXPECT_EQ(now, (sim::GpuCounts{.gpus = 2, .in_use = 1, .free = 1, .most_free_on_a_node = 1}))
+    EXPECT_EQ(
+        now,
+        (sim::GpuCounts{
+            .gpus = 2, .in_use = 1, .free = 1, .most_free_on_a_node = 1, .reserved_milli = 1000}))
         << text;
   }
 }
