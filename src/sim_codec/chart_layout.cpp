@@ -23,14 +23,22 @@ constexpr double kWorthZoomingY = 1.5;
 
 using Curve = std::vector<sim::CurvePoint>;
 
-/// The curves of the reports and their references, without points that cannot be drawn.
-std::vector<Curve> all_curves(std::span<const sim::SimulationReport> reports) {
+/// The curves of the reports, without points that cannot be drawn.
+std::vector<Curve> policy_curves(std::span<const sim::SimulationReport> reports) {
   std::vector<Curve> curves;
   for (const sim::SimulationReport& report : reports) {
-    for (const Curve& curve : {report.curve, report.reference}) {
-      Curve points = drawable_points(curve);
-      if (!points.empty()) curves.push_back(std::move(points));
-    }
+    Curve points = drawable_points(report.curve);
+    if (!points.empty()) curves.push_back(std::move(points));
+  }
+  return curves;
+}
+
+/// The same, and the references.
+std::vector<Curve> all_curves(std::span<const sim::SimulationReport> reports) {
+  std::vector<Curve> curves = policy_curves(reports);
+  for (const sim::SimulationReport& report : reports) {
+    Curve points = drawable_points(report.reference);
+    if (!points.empty()) curves.push_back(std::move(points));
   }
   return curves;
 }
@@ -108,7 +116,11 @@ ChartWindow whole_window(std::span<const sim::SimulationReport> reports) {
 ChartWindow window_of_difference(std::span<const sim::SimulationReport> reports) {
   const ChartWindow whole = whole_window(reports);
   const std::vector<Curve> curves = all_curves(reports);
-  const auto begin = first_difference(curves, whole.y.high);
+  // The GPUs that are free now are no bound that the curves follow at first.
+  const bool follows_reference =
+      !reports.empty() && reports.front().axes != sim::CurveAxes::kFreeByPods;
+  const auto begin =
+      first_difference(follows_reference ? curves : policy_curves(reports), whole.y.high);
   if (!begin) return whole;
   ChartRange heights = heights_at(curves, *begin);  // no curve need have a point there
   for (const Curve& curve : curves) {

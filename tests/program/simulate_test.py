@@ -305,9 +305,12 @@ class ProgressTest(SimulateTest):
         return text.decode()
 
     def test_a_terminal_is_shown_it_and_cleaned(self):
-        text = self.shown(*self.trace("p 1\n", "--json", "-"))
-        self.assertRegex(text, r"^\rtight \[[.#]{24}\] +0 %  0 arrivals/s  ETA -:--\x1b\[K")
-        self.assertTrue(text.endswith("\r\x1b[K"), text)
+        self.pods.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\nx,1,1,0,0,1,2\n")
+        cluster = self.file("cluster.json", '{"kind":"NodeList","items":[{"metadata":{"name":"a"}}]}')
+        for flags in (self.trace("p 0\n"), ("--nodes", self.nodes, "--pods", self.pods, "--timestamps"), ("--cluster", cluster)):
+            text = self.shown(*flags, "--json", "-")
+            self.assertRegex(text, r"^\rtight \[[.#]{24}\] +0 %  0 arrivals/s  ETA -:--\x1b\[K")
+            self.assertTrue(text.endswith("\r\x1b[K"), text)
 
     def test_it_is_drawn_ten_times_a_second_at_most(self):
         start = time.monotonic()

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace snug::chart_layout_test {
@@ -69,6 +70,19 @@ TEST(ChartLayoutTest, TheWindowHasTheEndOfEveryCurve) {
   for (const Curve& curve : curves) {
     EXPECT_LT(window.y.low, curve.back().y);
     EXPECT_GT(window.y.high, curve.back().y);
+  }
+}
+
+TEST(ChartLayoutTest, FreeGpusAreNotComparedWithTheReference) {
+  const Curve one{{0, 100}, {80, 20}, {100, 15}};
+  const Curve other{{0, 100}, {80, 20}, {100, 5}};
+  for (const auto& [curves, low] :
+       {std::pair{std::vector<Curve>{one, other}, 50.0}, std::pair{std::vector<Curve>{one}, 0.0}}) {
+    auto reports = reports_of(curves, {{0, 3}, {100, 3}});
+    for (sim::SimulationReport& report : reports) report.axes = sim::CurveAxes::kFreeByPods;
+    const auto window = sim_codec::window_of_difference(reports);
+    EXPECT_GE(window.x.low, low);
+    EXPECT_LE(window.y.low, 3);  // it is shown
   }
 }
 
