@@ -161,7 +161,7 @@ base::Result<void> draw_trace_arrivals(const std::string& seed, const std::strin
 }
 
 base::Result<void> read_trace(const SimulateFlags& flags, SimulateInput& input) {
-  auto nodes = read_trace_file(*flags.nodes, [](const sim_codec::TraceFile& file) {
+  auto nodes = read_trace_file(flags.nodes.value_or(""), [](const sim_codec::TraceFile& file) {
     return sim_codec::read_trace_nodes(file, base::Limits{});
   });
   if (!nodes) return std::unexpected(nodes.error());
@@ -175,7 +175,7 @@ base::Result<void> read_trace(const SimulateFlags& flags, SimulateInput& input) 
   }
   if (flags.seed) return draw_trace_arrivals(*flags.seed, flags.inflate.value_or("1.3"), input);
   if (flags.timestamps) {
-    return read_trace_file(*flags.pods, [&](const sim_codec::TraceFile& file) {
+    return read_trace_file(flags.pods.value_or(""), [&](const sim_codec::TraceFile& file) {
       return sim_codec::read_trace_timestamps(file, input.trace);
     });
   }

@@ -74,7 +74,7 @@ class ClusterRun {
   SimulationReport run() {
     const base::TimePoint start = input_.clock.now();
     const std::size_t step = std::max<std::size_t>(1, cluster_.pods.size() / kCurvePoints);
-    report_.cluster.emplace().now = count_gpus_now(cluster_, input_.clock);
+    cluster_result_.now = count_gpus_now(cluster_, input_.clock);
     add_curve_point(0);
     for (std::size_t i = 0; i < cluster_.pods.size(); ++i) {
       arrive(cluster_.pods[i]);
@@ -88,23 +88,24 @@ class ClusterRun {
 
  private:
   void add_curve_point(std::size_t pods) {
-    report_.cluster->simulated = count_gpus(*ledger_.snapshot());
+    cluster_result_.simulated = count_gpus(*ledger_.snapshot());
     report_.curve.push_back(
-        {static_cast<double>(pods), static_cast<double>(report_.cluster->simulated.free)});
+        {static_cast<double>(pods), static_cast<double>(cluster_result_.simulated.free)});
   }
 
   void finish() {
     report_.nodes = static_cast<std::int64_t>(cluster_.nodes.size());
-    report_.gpus = report_.cluster->now.gpus;
+    report_.gpus = cluster_result_.now.gpus;
     report_.arrivals = static_cast<std::int64_t>(cluster_.pods.size());
-    const auto free_now = static_cast<double>(report_.cluster->now.free);
+    const auto free_now = static_cast<double>(cluster_result_.now.free);
     report_.reference = {{0, free_now}, {static_cast<double>(cluster_.pods.size()), free_now}};
     std::tie(report_.decision_us_p50, report_.decision_us_p99) = times_.quantiles();
+    report_.cluster = std::move(cluster_result_);
   }
 
   void arrive(const ClusterPod& pod) {
     const service::PodInfo& info = *pod.info;
-    PodOutcome& outcome = report_.cluster->pods.emplace_back();
+    PodOutcome& outcome = cluster_result_.pods.emplace_back();
     outcome.name_space = info.facts.name_space;
     outcome.pod = info.facts.name;
     outcome.node_now = pod.holding == nullptr ? "" : pod.holding->reservation.node;
@@ -232,6 +233,7 @@ class ClusterRun {
   plan::VerdictCaches verdict_caches_;
   DecisionTimes times_;
   SimulationReport report_;
+  ClusterResult cluster_result_;
 };
 
 }  // namespace

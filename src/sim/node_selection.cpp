@@ -66,8 +66,8 @@ bool repels(const Taint& taint, const std::vector<Toleration>& tolerations) {
 
 bool may_run_on(const NodeSelection& pod, const NodeTraits& node, std::string_view node_name) {
   // kube-scheduler treats an unschedulable node like one with this taint.
-  static const Taint kUnschedulable{"node.kubernetes.io/unschedulable", "", "NoSchedule"};
-  if (node.unschedulable && repels(kUnschedulable, pod.tolerations)) return false;
+  static const Taint unschedulable{"node.kubernetes.io/unschedulable", "", "NoSchedule"};
+  if (node.unschedulable && repels(unschedulable, pod.tolerations)) return false;
   if (std::ranges::any_of(node.taints,
                           [&](const Taint& taint) { return repels(taint, pod.tolerations); })) {
     return false;

@@ -79,6 +79,7 @@ std::optional<double> first_difference(const std::vector<Curve>& curves, double 
   }
   std::ranges::sort(xs);
   std::vector<double> distances;
+  distances.reserve(xs.size());
   for (const double x : xs) distances.push_back(heights_at(curves, x).length());
   const double largest = distances.empty() ? 0 : std::ranges::max(distances);
   const double visible = std::max(kOfHeight * height, kOfLargestDistance * largest);

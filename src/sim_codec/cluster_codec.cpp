@@ -39,8 +39,8 @@ class ClusterBuilder {
     if (facts.finished) return;
     if (facts.uid.empty()) facts.uid = facts.name_space + "/" + facts.name;
     const auto found = objects_.pods.find({facts.name_space, facts.name});
-    static const PodObject kNothing;
-    const PodObject& object = found == objects_.pods.end() ? kNothing : found->second;
+    static const PodObject nothing;
+    const PodObject& object = found == objects_.pods.end() ? nothing : found->second;
     const PodTranslation translation = translate_pod(object, systems_, facts);
     const auto info = std::make_shared<const service::PodInfo>(std::move(facts));
     describe(*info, object, translation);

@@ -15,9 +15,9 @@ using KubeJson = nlohmann::json;
 
 /// The value under `key`; an empty value if `json` is not an object or has no such key.
 const KubeJson& member(const KubeJson& json, const char* key) {
-  static const KubeJson kNothing;
+  static const KubeJson nothing;
   const auto found = json.find(key);
-  return json.is_object() && found != json.end() ? *found : kNothing;
+  return json.is_object() && found != json.end() ? *found : nothing;
 }
 
 std::string text_of(const KubeJson& json) {

@@ -15,6 +15,11 @@ constexpr std::size_t kNamedPods = 20;
 
 using Outcomes = std::vector<sim::PodOutcome>;
 
+const sim::ClusterResult& result_of(const sim::SimulationReport& report) {
+  static const sim::ClusterResult nothing;
+  return report.cluster ? *report.cluster : nothing;
+}
+
 std::string counted_pods(std::int64_t pods) {
   return std::to_string(pods) + (pods == 1 ? " pod" : " pods");
 }
@@ -39,7 +44,7 @@ std::string reserved_part(const sim::GpuCounts& counts) {
 }
 
 std::vector<std::vector<std::string>> count_rows(std::span<const sim::SimulationReport> reports) {
-  const sim::ClusterResult& first = *reports.front().cluster;
+  const sim::ClusterResult& first = result_of(reports.front());
   std::vector<std::vector<std::string>> rows{{"", "now"}};
   for (const sim::SimulationReport& report : reports) rows.front().push_back(report.policy);
   const auto add = [&](std::string name, std::int64_t now, const auto& then) {
@@ -51,12 +56,12 @@ std::vector<std::vector<std::string>> count_rows(std::span<const sim::Simulation
   add("pods placed", placed_now(first.pods), [](const auto& report) { return report.accepted; });
   const auto add_gpus = [&](std::string name, std::int64_t sim::GpuCounts::* count) {
     add(std::move(name), first.now.*count,
-        [count](const auto& report) { return report.cluster->simulated.*count; });
+        [count](const auto& report) { return result_of(report).simulated.*count; });
   };
   std::vector<std::string>& reserved = rows.emplace_back();
   reserved = {"reserved of all GPUs", reserved_part(first.now)};
   for (const sim::SimulationReport& report : reports)
-    reserved.push_back(reserved_part(report.cluster->simulated));
+    reserved.push_back(reserved_part(result_of(report).simulated));
   add_gpus("GPUs in use", &sim::GpuCounts::in_use);
   add_gpus("GPUs free", &sim::GpuCounts::free);
   add_gpus("most GPUs free on one node", &sim::GpuCounts::most_free_on_a_node);
@@ -68,7 +73,7 @@ std::vector<std::vector<std::string>> count_rows(std::span<const sim::Simulation
 
 std::string refused_pods(const sim::SimulationReport& report) {
   std::map<std::string, Outcomes> by_reason;
-  for (const sim::PodOutcome& pod : report.cluster->pods) {
+  for (const sim::PodOutcome& pod : result_of(report).pods) {
     if (!pod.refusal_code.empty()) by_reason[pod.refusal_code + ": " + pod.refusal].push_back(pod);
   }
   if (by_reason.empty()) return "";

@@ -50,6 +50,7 @@ std::optional<std::vector<RegisteredGpu>> read_json_register(std::string_view te
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array()) return std::nullopt;
   std::vector<RegisteredGpu> gpus;
+  gpus.reserve(json.size());
   for (const Json& entry : json) {
     if (!entry.is_object()) return std::nullopt;
     const auto text_at = [&](const char* key) {
@@ -109,6 +110,7 @@ std::optional<std::vector<RegisteredGpu>> registered_gpus(const NodeObject& node
   if (!count || !memory || *count <= 0 || *count > kMostGpus) return std::nullopt;
   const std::string_view model = value_of(node.traits.labels, kGpushareNodeModel);
   std::vector<RegisteredGpu> gpus;
+  gpus.reserve(static_cast<std::size_t>(*count));
   for (std::int64_t index = 0; index < *count; ++index) {
     gpus.push_back({.index = index,
                     .model = model.empty() ? "unknown" : std::string(model),

@@ -104,7 +104,7 @@ void translate_resources(const PodObject& object, const ResourceForm& form,
     const bool asks = uses(form, amounts) || number_of(amounts, form.count).value_or(0) > 0;
     if (!asks) continue;
     for (const auto& [key, value] : annotations_for(form, amounts, systems))
-      pod.annotations.insert_or_assign(key + "." + container, value);
+      pod.annotations.insert_or_assign(std::string(key).append(".").append(container), value);
     const auto facts = std::ranges::find(pod.containers, container, &model::ContainerFacts::name);
     if (facts != pod.containers.end()) facts->gpu_resources.erase(std::string(form.count));
   }

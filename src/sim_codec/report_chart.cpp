@@ -137,9 +137,10 @@ std::string style_sheet(std::size_t lines) {
   const auto colours = [lines](auto colour_of) {
     std::string rules;
     for (std::size_t i = 0; i < std::min(lines, kColours.size()); ++i) {
-      const std::string colour(colour_of(kColours[i]));
-      rules += ".c" + std::to_string(i) + "{stroke:" + colour + "}.t" + std::to_string(i) +
-               "{fill:" + colour + "}";
+      for (const auto& [class_letter, property] : {std::pair{".c", "{stroke:"}, {".t", "{fill:"}}) {
+        rules.append(class_letter).append(std::to_string(i)).append(property);
+        rules.append(colour_of(kColours[i])).append("}");
+      }
     }
     return rules;
   };
@@ -367,6 +368,7 @@ class Chart {
   void write_end_labels() {
     const std::vector<EndLabel> labels = end_labels();
     std::vector<double> wanted;
+    wanted.reserve(labels.size());
     for (const EndLabel& end_label : labels) wanted.push_back(end_label.y);
     const std::vector<double> ys = spread_labels(wanted, kLabelGap, {kTop, kBottom});
     for (std::size_t i = 0; i < labels.size(); ++i) {

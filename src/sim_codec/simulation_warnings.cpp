@@ -39,6 +39,7 @@ void CountedSentences::count(std::string_view noun, std::string_view object,
 
 std::vector<std::string> CountedSentences::sentences() const {
   std::vector<std::pair<std::size_t, std::string>> counted;
+  counted.reserve(rows_.size());
   for (const auto& [key, row] : rows_) {
     counted.emplace_back(row.count, std::to_string(row.count) + " " + key.first +
                                         (row.count == 1 ? " " : "s ") + key.second + " (" +
@@ -47,6 +48,7 @@ std::vector<std::string> CountedSentences::sentences() const {
   std::ranges::stable_sort(counted, std::ranges::greater{},
                            &std::pair<std::size_t, std::string>::first);
   std::vector<std::string> sentences;
+  sentences.reserve(counted.size());
   for (auto& [count, sentence] : counted) sentences.push_back(std::move(sentence));
   return sentences;
 }
