@@ -90,9 +90,10 @@ async function readForPage({path, stamp}) {
 const polling = {timer: 0, running: false, again: false, wanted: () => ({path: null}), done: () => {}};
 
 async function readAll() {
-  await Promise.all([readReadiness(), readCluster()]);
-  if (store.generation === null || store.cluster?.generation !== store.generation) await readNodes();
-  await Promise.all([readHistory(), readForPage(polling.wanted())]);
+  const first = store.generation === null;
+  await Promise.all([readReadiness(), readCluster(), readHistory(), first ? readNodes() : null]);
+  if (!first && store.cluster?.generation !== store.generation) await readNodes();
+  await readForPage(polling.wanted());
 }
 
 /** Asks now, and then every POLL_MS while the page is visible. */

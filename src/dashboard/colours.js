@@ -53,10 +53,14 @@ function neighboursOf(tiles) {
 /** The colour that is rarest nearby, of those that no neighbour has; among equals, the uid decides. */
 function chooseColour(uid, taken, nearby) {
   const start = hash(uid) % POD_COLOURS;
-  const uses = (colour) => nearby.filter((other) => other === colour).length;
-  const free = Array.from({length: POD_COLOURS}, (_, i) => (start + i) % POD_COLOURS)
-    .filter((colour) => !taken.has(colour)).map((colour) => [uses(colour), colour]);
-  if (free.length > 0) return free.reduce((best, next) => (next[0] < best[0] ? next : best))[1];
+  const uses = new Uint16Array(POD_COLOURS);
+  for (const colour of nearby) if (colour < POD_COLOURS) ++uses[colour];
+  let best = -1;
+  for (let i = 0; i < POD_COLOURS; ++i) {
+    const colour = (start + i) % POD_COLOURS;
+    if (!taken.has(colour) && (best < 0 || uses[colour] < uses[best])) best = colour;
+  }
+  if (best >= 0) return best;
   let more = POD_COLOURS;
   while (taken.has(more)) ++more;
   return more;

@@ -4,7 +4,7 @@
 // map is a list box with one option, the current tile.
 
 const BAND = 480; // height of a canvas
-const AHEAD = 480; // how far outside of the screen canvases are drawn
+const AHEAD = 480; // how far outside of the screen canvases are drawn, when there is time
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
 class ClusterMap {
@@ -75,16 +75,20 @@ class ClusterMap {
     for (const [band, canvas] of this.bands) this.drawBand(band, canvas);
   }
 
-  /** Draws the bands near the screen and drops the others. */
-  drawBands() {
+  /** Draws the bands on the screen and soon after those near it, and drops the others. */
+  drawBands(ahead = 0) {
     if (!this.host?.isConnected) return;
     const box = this.host.getBoundingClientRect();
-    const first = Math.max(0, Math.floor((-box.top - AHEAD) / BAND));
-    const last = Math.min(Math.ceil(box.height / BAND) - 1, Math.floor((innerHeight - box.top + AHEAD) / BAND));
+    const first = Math.max(0, Math.floor((-box.top - ahead) / BAND));
+    const last = Math.min(Math.ceil(box.height / BAND) - 1, Math.floor((innerHeight - box.top + ahead) / BAND));
     for (const [band, canvas] of this.bands) {
-      if (band >= first && band <= last) continue;
+      if (band >= first - 1 && band <= last + 1) continue;
       canvas.remove();
       this.bands.delete(band);
+    }
+    if (ahead === 0) {
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.drawBands(AHEAD), 50);
     }
     for (let band = first; band <= last; ++band) {
       if (this.bands.has(band)) continue;
@@ -200,15 +204,18 @@ class ClusterMap {
 
   paintTile(context, tile, box) {
     const {x, y, w, h: height} = box;
-    const round = height > 20 ? 4 : 2;
-    context.save();
-    context.beginPath();
-    context.roundRect(x, y, w, height, round);
+    // Round corners need a clip, which takes most of the time, so only large tiles have them.
+    const rounded = height > 20;
+    if (rounded) {
+      context.save();
+      context.beginPath();
+      context.roundRect(x, y, w, height, 4);
+      context.clip();
+    }
     // A GPU without pods has a health, too.
     const healthAlone = this.settings.by === 'health';
     context.fillStyle = healthAlone ? palette[STATE_COLOURS[tile.state]] : palette.free;
-    context.fill();
-    context.clip();
+    context.fillRect(x, y, w, height);
     (healthAlone ? [] : tile.segments).forEach((segment, i) => {
       const [from, to] = this.edges(segment, box);
       // A line of the card's colour parts neighbours, where there is width for it.
@@ -220,12 +227,16 @@ class ClusterMap {
       context.fillStyle = this.pattern(context, 'hatch');
       context.fillRect(x, y, w, height);
     }
-    context.restore();
     context.strokeStyle = tile.state === 'unhealthy' ? palette.bad : palette[height > 14 ? 'line-strong' : 'line'];
     context.lineWidth = 1;
-    context.beginPath();
-    context.roundRect(x + 0.5, y + 0.5, w - 1, height - 1, round);
-    context.stroke();
+    if (rounded) {
+      context.restore();
+      context.beginPath();
+      context.roundRect(x + 0.5, y + 0.5, w - 1, height - 1, 4);
+      context.stroke();
+    } else {
+      context.strokeRect(x + 0.5, y + 0.5, w - 1, height - 1);
+    }
   }
 
   paintSegment(context, tile, segment, {x, y, w, h: height}) {

@@ -84,8 +84,11 @@ function tilesOf(node) {
   if (!node.tiles) {
     const shares = kubeletShares(node);
     node.tiles = node.gpus.map((gpu, i) => ({
-      node, gpu, kubeletMilli: shares[i], fill: fillOf(gpu, shares[i]), state: stateOf(node, gpu),
-      mode: modeOf(gpu, shares[i]), segments: segmentsOf(gpu, shares[i]),
+      node, gpu, kubeletMilli: shares[i], fill: fillOf(gpu, shares[i]), state: stateOf(node, gpu), mode: modeOf(gpu, shares[i]),
+      get segments() { // only those of tiles near the screen are needed
+        this.known ??= segmentsOf(gpu, shares[i]);
+        return this.known;
+      },
     }));
   }
   return node.tiles;
