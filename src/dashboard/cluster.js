@@ -15,26 +15,37 @@ const store = {
   failure: '', // why the last poll failed
   readAt: null, // when the last one succeeded
   page: {path: null}, // what the page on the screen needs in addition: path, status, value
+  changes: 0, // counts changes of all this
 };
+
+/** Notes a change if `text` is not what it was last time. */
+const lastTexts = {};
+function noteText(what, text) {
+  if (lastTexts[what] === text) return false;
+  lastTexts[what] = text;
+  ++store.changes;
+  return true;
+}
 
 async function ask(path) {
   const reply = await fetch(path, {cache: 'no-store', headers: {Accept: 'application/json'}});
   const text = await reply.text();
   try {
-    return {status: reply.status, value: JSON.parse(text)};
+    return {status: reply.status, text, value: JSON.parse(text)};
   } catch {
-    return {status: reply.status, value: {Error: text.trim() || `status ${reply.status}`}};
+    return {status: reply.status, text, value: {Error: text.trim() || `status ${reply.status}`}};
   }
 }
 
 async function readReadiness() {
   const reply = await fetch('readyz', {cache: 'no-store'});
   store.ready = {ok: reply.ok, text: (await reply.text()).trim()};
+  noteText('ready', `${reply.status} ${store.ready.text}`);
 }
 
 async function readCluster() {
-  const {status, value} = await ask('v1/cluster');
-  store.cluster = status === 200 ? value : null;
+  const {status, text, value} = await ask('v1/cluster');
+  if (noteText('cluster', text)) store.cluster = status === 200 ? value : null;
 }
 
 const byBytes = (a, b) => (a < b ? -1 : Number(a > b));
@@ -51,6 +62,7 @@ function applyNodes(reply) {
     store.nodes.set(node.name, node);
   }
   if (added) store.names = [...store.nodes.keys()].sort(byBytes);
+  if (reply.complete || reply.nodes.length > 0) ++store.changes;
   store.version = reply.version;
   store.generation = reply.generation;
   return store.nodes.size === reply.total;
@@ -66,10 +78,11 @@ async function readNodes() {
 }
 
 async function readHistory() {
-  const last = store.history?.points.at(-1)?.time ?? 0;
-  if (store.history && Date.now() / 1000 < last + store.history.intervalSeconds) return;
-  const {status, value} = await ask('v1/history');
-  store.history = status === 200 ? value : {intervalSeconds: 60, points: []};
+  // Twice for each of its points. The clocks of Snug and of this machine may differ.
+  if (store.history && performance.now() - store.historyAt < 500 * store.history.intervalSeconds) return;
+  const {status, text, value} = await ask('v1/history');
+  store.historyAt = performance.now();
+  if (noteText('history', text)) store.history = status === 200 ? value : {intervalSeconds: 60, points: []};
 }
 
 /** Reads what the page on the screen needs: again when `stamp` has changed. */
@@ -84,6 +97,7 @@ async function readForPage({path, stamp}) {
   if (same && performance.now() - known.at < PATIENCE * known.took) return;
   const began = performance.now();
   const reply = await ask(path);
+  ++store.changes;
   store.page = {path, stamp, ...reply, at: performance.now(), took: performance.now() - began};
 }
 
@@ -103,16 +117,17 @@ async function poll() {
   polling.again = polling.running;
   if (polling.running) return;
   polling.running = true;
+  const before = store.changes;
   try {
     await readAll();
-    store.failure = '';
+    noteText('failure', store.failure = '');
     store.readAt = new Date();
   } catch (error) {
-    store.failure = error.message;
+    noteText('failure', store.failure = error.message);
     store.generation = null;
   }
   polling.running = false;
-  polling.done();
+  if (store.changes !== before) polling.done();
   if (polling.again) poll();
   else if (!document.hidden) polling.timer = setTimeout(poll, POLL_MS);
 }
