@@ -13,6 +13,10 @@ function devicesOf(namespace, pod) {
   return found;
 }
 
+const asSentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+/** The sentence of a reason, without the code that already stands beside it. */
+const withoutCode = ({code, sentence}) => (code && sentence.startsWith(`${code}: `) ? sentence.slice(code.length + 2) : sentence);
+
 function devicesCard(devices) {
   if (devices.length === 0) return null;
   return h('section', {class: 'card'}, table('What it holds', [['GPU'], ['Model'], ['Container'], ['Memory', 'number'], ['Compute', 'number'], ['Shared with', 'number']],
@@ -31,25 +35,30 @@ function verdict(explanation) {
   if (refusal) return callout('bad', h('strong', {}, refusal.code), ': ', refusal.sentence);
   if (state === 'bound' || state === 'reserved' || state === 'terminating') return null;
   if (feasible > 0) return callout('good', `It fits on ${count(feasible)} of ${plural(nodes, 'node')}.`);
-  return callout('', h('strong', {}, `It fits on none of ${plural(nodes, 'node')}.`), nearest ? [' The nearest: ', nearest.sentence, '.'] : '');
+  return callout('', h('strong', {}, `It fits on none of ${plural(nodes, 'node')}.`), nearest ? ` On ${nearest.node}: ${withoutCode(nearest)}.` : '');
 }
 
 function adviceCard({advice}) {
   if (!advice?.length) return null;
   return h('section', {class: 'card'}, h('h2', {}, 'What would make it fit'),
-    h('ol', {class: 'advice'}, advice.map(({sentence, command}) => h('li', {}, sentence, command ? h('code', {}, command) : null))));
+    h('ol', {class: 'advice'}, advice.map(({sentence, command}) => h('li', {}, asSentence(sentence), command ? h('code', {}, command) : null))));
 }
 
-function reasonsCard({reasons, nodes}) {
+function reasonsCard({reasons, nodes, perNode}, {parts, query}) {
   if (!reasons?.length) return null;
-  return h('section', {class: 'card'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['Share of the nodes', 'bar'], ['Meaning']],
-    reasons.map((reason) => [reason.code, count(reason.nodes), barOf(ratio(reason.nodes, nodes)), reason.sentence])));
+  return h('section', {class: 'card stack'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['Share of the nodes', 'bar'], ['Meaning']],
+    reasons.map((reason) => [reason.code, count(reason.nodes), barOf(ratio(reason.nodes, nodes)), reason.sentence])),
+  perNode ? table('Each node', [['Node'], ['Reason'], ['What it lacks']], perNode.slice(0, 500).map((row) => [link(nodeAddress(row.node), row.node), row.code || 'it fits', withoutCode(row)])) :
+    h('p', {}, link(address(parts, {...query, nodes: 'true'}), 'Each node\'s own reason')));
 }
 
 function blockersCard({blockers}) {
   if (!blockers?.length) return null;
   return h('section', {class: 'card'}, table('Who holds the nearest room', [['Pod'], ['Place'], ['Memory', 'number'], ['Compute', 'number']],
-    blockers.map((pod) => [podLink(pod), link(address(['gpu', pod.node, pod.gpu]), `GPU ${pod.gpu} of ${pod.node}`), memory(pod.memoryMiB), `${pod.computeMilli / 10} %`])));
+    blockers.map((pod) => [podLink(pod),
+      pod.gpu === undefined ? link(nodeAddress(pod.node), pod.node) : link(address(['gpu', pod.node, pod.gpu]), `GPU ${pod.gpu} of ${pod.node}`),
+      pod.memoryMiB === undefined ? '' : memory(pod.memoryMiB),
+      pod.computeMilli === undefined ? plural(pod.units ?? 0, 'unit') : `${pod.computeMilli / 10} %`])));
 }
 
 function placementCard({placement}) {
@@ -64,24 +73,28 @@ function placementCard({placement}) {
     runnerUp ? null : h('p', {class: 'muted small'}, 'No other node fits.'));
 }
 
-function podPage({parts}) {
+function notesOf({notes}) {
+  return notes?.length ? callout('', h('ul', {class: 'advice'}, notes.map((note) => h('li', {}, asSentence(note))))) : null;
+}
+
+function podPage({parts, query}) {
   const [, namespace, pod] = parts;
-  const path = `v1/explain?${new URLSearchParams({namespace, pod})}`;
-  const {status, value} = store.page.path === path ? store.page : {};
+  const shortPath = `v1/explain?${new URLSearchParams({namespace, pod})}`;
+  const path = query.nodes ? `${shortPath}&nodes=true` : shortPath;
+  const {status, value} = store.page.path?.replace('&nodes=true', '') === shortPath ? store.page : {};
   const devices = devicesOf(namespace, pod);
   const explained = status === 200 ? value : {};
   const state = explained.state ?? (devices.length > 0 ? 'bound' : null);
   const node = explained.node ?? devices[0]?.tile.node.name;
-  const {title} = {title: `${namespace}/${pod}`};
   return {
-    title, need: {path, stamp: `${store.generation} ${JSON.stringify(store.cluster?.pending)}`},
+    title: `${namespace}/${pod}`, need: {path, stamp: `${store.generation} ${JSON.stringify(store.cluster?.pending)}`},
     body: [
       h('p', {class: 'crumbs'}, link('#/', 'Map'), ' / ', link('#/pods', 'Pods'), ' / ', link(address(['pods'], {q: `${namespace}/`}), namespace)),
       h('div', {class: 'title'}, h('h1', {tabindex: '-1'}, pod), state ? chip(state, STATE_TONES[state]) : null,
         node ? link(nodeAddress(node), `on ${node}`) : null, explained.uid ? h('code', {class: 'muted'}, explained.uid) : null),
       status === undefined ? h('p', {class: 'muted'}, 'Asking why…') : null,
       status !== undefined && status !== 200 ? callout(devices.length > 0 ? '' : 'bad', `There is no explanation: ${value.Error}`) : null,
-      status === 200 ? [verdict(explained), adviceCard(explained), blockersCard(explained), reasonsCard(explained)] : null,
+      status === 200 ? [verdict(explained), notesOf(explained), adviceCard(explained), blockersCard(explained), reasonsCard(explained, {parts, query})] : null,
       devicesCard(devices),
       status === 200 ? [placementCard(explained), requestCard(explained)] : null,
     ],

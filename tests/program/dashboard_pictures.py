@@ -11,7 +11,7 @@ from pathlib import Path
 
 import gpu_cluster
 from browser import Browser
-from dashboard_replies import EXPLAIN, history
+from dashboard_replies import history
 from programs import ROOT, post, start_on
 
 FOLDER = ROOT / "docs/images"
@@ -48,7 +48,7 @@ class Pictures(unittest.TestCase):
             self.take(light, f"{many}/", "dashboard-light", 830, {"/v1/history": past})
             self.take(dark, f"{many}/", "dashboard-dark", 830, {"/v1/history": past})
             self.take(dark, f"{mixed}/", "dashboard-kinds", 760, {"/v1/history": past})
-            self.take(light, f"{mixed}/#/pod/batch/big", "dashboard-pod", 860, {"/v1/explain": (200, EXPLAIN)})
+            self.take(light, f"{mixed}/#/pod/batch/big", "dashboard-pod", 860, {})
 
 
 if __name__ == "__main__":

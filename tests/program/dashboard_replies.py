@@ -1,33 +1,6 @@
-"""Recorded and made-up replies of the admin port, for the dashboard's tests and pictures."""
+"""Made-up replies of the admin port, for the dashboard's tests and pictures."""
 
 import math
-
-EXPLAIN = {
-    "generation": 30, "namespace": "batch", "pod": "big", "uid": "uid-batch-big", "state": "pending",
-    "request": [{"container": "main", "count": 8, "text": "gpu-fraction=8", "asks": "8 whole GPUs"}],
-    "refusal": None, "nodes": 7, "feasible": 0,
-    "reasons": [{"code": "NoRoom", "sentence": "no GPU has room for the request", "nodes": 1},
-                {"code": "TooLarge", "sentence": "the request is larger than the node's GPUs even when they are empty", "nodes": 4},
-                {"code": "NoGpu", "sentence": "the node has no GPU that Snug knows of", "nodes": 2}],
-    "nearest": {"node": "a100", "code": "NoRoom", "sentence": "node a100 has 2 free GPUs and lacks 6"},
-    "blockers": [{"node": "a100", "gpu": 2, "namespace": "research", "pod": "two", "uid": "uid-research-two", "memoryMiB": 81920, "computeMilli": 1000},
-                 {"node": "a100", "gpu": 4, "namespace": "research", "pod": "whole", "uid": "uid-research-whole", "memoryMiB": 81920, "computeMilli": 1000}],
-    "advice": [{"kind": "smaller-request", "sentence": "It fits on node a100 if it asks for 2 GPUs.",
-                "command": "kubectl -n batch annotate pod big --overwrite gpu-fraction=2"},
-               {"kind": "wait", "sentence": "It fits on node a100 when research/two, research/whole and 14 other pods have ended."}],
-    "placement": None,
-}
-
-BOUND = {
-    "generation": 30, "namespace": "research", "pod": "two", "uid": "uid-research-two", "state": "bound", "node": "a100",
-    "request": [{"container": "main", "count": 2, "text": "gpu-fraction=2", "asks": "2 whole GPUs"}],
-    "refusal": None, "nodes": 7, "feasible": 2, "reasons": [], "nearest": None, "blockers": [], "advice": [],
-    "placement": {"node": "a100", "profile": "tight", "decided": "at bind", "total": 81200,
-                  "terms": [{"term": "best-fit", "weight": 100, "value": 500, "score": 50000}, {"term": "left-over", "weight": 40, "value": 780, "score": 31200}],
-                  "runnerUp": {"node": "other", "total": 70400,
-                               "terms": [{"term": "best-fit", "weight": 100, "value": 400, "score": 40000}, {"term": "left-over", "weight": 40, "value": 760, "score": 30400}]}},
-}
-
 
 def history(gpus, until=1_795_741_200, points=360, end=0.6):
     """Six hours that end with this allocation."""
@@ -54,10 +27,11 @@ def hostile_replies():
            "slices": {"axis": 8, "instances": [{"profile": text, "start": 0, "size": 4, "uuid": text, "holder": owner}, {"profile": text, "start": 4, "size": 1}]}}
     node = {"name": text, "pool": text, "closed": text, "gpus": [gpu, {**gpu, "uuid": "other"}], "kubeletAssigned": [{**owner, "resource": text, "count": 1}],
             "kubeletComputeMilli": 0}
-    explain = {**EXPLAIN, "namespace": text, "pod": text, "uid": text, "node": text, "state": text, "refusal": {"code": text, "sentence": text},
+    explain = {"generation": 1, "namespace": text, "pod": text, "uid": text, "node": text, "state": text, "refusal": {"code": text, "sentence": text},
+               "nodes": 1, "feasible": 0, "notes": [text], "perNode": [{"node": text, "code": text, "sentence": text}],
                "request": [{"container": text, "count": 1, "text": text, "asks": text}], "reasons": [{"code": text, "sentence": text, "nodes": 1}],
                "nearest": {"node": text, "code": text, "sentence": text}, "advice": [{"kind": text, "sentence": text, "command": text}],
-               "blockers": [{**owner, "node": text, "gpu": 0, "memoryMiB": 1, "computeMilli": 1}],
+               "blockers": [{**owner, "node": text}, {**owner, "node": text, "gpu": 0, "memoryMiB": 1, "computeMilli": 1}],
                "placement": {"node": text, "profile": text, "decided": text, "total": 1, "terms": [{"term": text, "weight": 1, "value": 1, "score": 1}],
                              "runnerUp": {"node": text, "total": 1, "terms": []}}}
     cluster = {"generation": 1, "nodes": 1, "gpus": 2, "gpusClosed": 2, "memoryMiB": 2000, "usedMemoryMiB": 1000, "computeMilli": 2000, "usedComputeMilli": 1000,

@@ -1,5 +1,5 @@
 """The dashboard in Chromium: what it shows is what the API server's annotations say, it can be used with
-the keyboard, and it takes nothing that the cluster says for markup. deploy/images.py takes its pictures."""
+the keyboard, and it takes nothing that the cluster says for markup. dashboard_pictures.py takes its pictures."""
 
 import gzip
 import http.client
@@ -14,14 +14,14 @@ from pathlib import Path
 import axe
 import gpu_cluster
 from browser import CHROMIUM, Browser, BrowserError
-from dashboard_replies import BOUND, EXPLAIN, HISTORY, HOSTILE, hostile_replies
+from dashboard_replies import HISTORY, HOSTILE, hostile_replies
 from programs import fetch, post, start_on
 
 MAX_BYTES = 60_000
 REQUIRED = os.environ.get("CI") == "true"
 PAGES = ("", "#/?by=namespace&size=S", "#/?q=nothing-has-this-name", "#/nodes", "#/pods", "#/policy",
          "#/node/a100", "#/node/broken", "#/node/kubelet", "#/gpu/a100/1", "#/gpu/mig/0", "#/gpu/t4/1", "#/gpu/none/0",
-         "#/pod/batch/big", "#/pod/research/two", "#/pod/no/such", "#/nowhere")
+         "#/pod/batch/big?nodes=true", "#/pod/research/two", "#/pod/no/such", "#/nowhere")
 
 SETTLED = "!/Reading the|Asking why/.test(document.querySelector('main').textContent)"
 
@@ -362,17 +362,31 @@ class PagesTest(Fixture):
         pods = fetch(self.admin + "/v1/pods")[1]["pods"]
         self.open("#/pods")
         self.assertEqual(self.text(".count"), f"{len(pods)} pods")
-        self.page.answer({"/v1/explain": (200, EXPLAIN)})
+        self.no_problems()
+
+    def test_the_page_of_a_pod_has_its_explanation(self):
+        def explain(namespace, pod):
+            return fetch(f"{self.admin}/v1/explain?namespace={namespace}&pod={pod}&nodes=true")[1]
         self.open("#/pod/batch/big")
-        for text in ("It fits on none of 7 nodes", EXPLAIN["nearest"]["sentence"], EXPLAIN["advice"][0]["command"], "research/two", "8 whole GPUs"):
+        big = explain("batch", "big")
+        self.assertTrue(big["advice"] and big["blockers"] and big["reasons"])
+        sentences = [big["request"][0]["asks"], *(f"{row['code']}\t{row['nodes']}" for row in big["reasons"]), *(row["sentence"] for row in big["reasons"]),
+                     *(row["sentence"][1:] for row in big["advice"]), *(f"{row['namespace']}/{row['pod']}" for row in big["blockers"]),
+                     "It fits on none of 7 nodes", big["nearest"]["sentence"].partition(": ")[2]]
+        for sentence in sentences:
+            self.assertIn(sentence, self.text())
+        self.page.run("[...document.querySelectorAll('main a')].find((a) => a.innerText.startsWith('Each node')).click()")
+        self.page.wait("document.querySelector('main').innerText.includes('What it lacks')")
+        for row in big["perNode"]:
+            self.assertIn(row["sentence"].partition(": ")[2], self.text())
+        self.show("#/pod/research/two")
+        placement = explain("research", "two")["placement"]
+        for text in ("GPU 2 of a100", "GPU 3 of a100", f"Score of {placement['runnerUp']['node']}", f"{placement['total']:,}", *(row["term"] for row in placement["terms"])):
             self.assertIn(text, self.text())
-        self.page.answer({"/v1/explain": (200, BOUND)})
-        self.open("#/pod/research/two")
-        for text in ("GPU 2 of a100", "GPU 3 of a100", "left-over", "Score of other"):
-            self.assertIn(text, self.text())
-        self.page.answer({"/v1/explain": (404, {"Error": "there is no such pod"})})
-        self.open("#/pod/no/such")
-        self.assertIn("There is no explanation: there is no such pod", self.text())
+        self.show("#/pod/batch/typo")
+        self.assertIn('gpu-fraction is "0.25x"', self.text(".callout"))
+        self.show("#/pod/no/such")
+        self.assertIn("There is no explanation: pod no/such is neither pending nor holds a GPU", self.text())
 
     def test_the_pages_of_pods_show_what_snug_explains(self):
         """With the replies of the extender, not recorded ones."""
@@ -429,8 +443,7 @@ class AccessTest(Fixture):
             if REQUIRED:
                 raise
             self.skipTest(str(error))
-        self.page.answer({"/v1/history": (200, HISTORY), "/v1/explain?namespace=batch&pod=big": (200, EXPLAIN),
-                          "/v1/explain?namespace=research&pod=two": (200, BOUND), "/readyz": (200, "ok: standby, snug-1 leads")})
+        self.page.answer({"/v1/history": (200, HISTORY), "/readyz": (200, "ok: standby, snug-1 leads")})
         self.page.call("Page.setBypassCSP", enabled=True)  # for axe, whose script the page would refuse
         for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):  # what else is there does not depend on the theme
             self.page.show(1360, 900, scheme)
