@@ -68,7 +68,7 @@ function historyCard(width) {
   const heading = h('h2', {class: 'row'}, h('span', {}, 'Allocation, fragmentation'));
   if (points.length < 2) {
     return h('section', {class: 'card'}, heading,
-      h('p', {class: 'muted small', style: {minHeight: '190px'}}, 'A point is added every minute; the line begins with the second. A restart of Snug begins a new one.'));
+      h('p', {class: 'muted small', style: {minHeight: '190px'}}, 'A point is added every minute, and the lines begin with the second. They begin anew when Snug is restarted.'));
   }
   const chosen = points.find((point) => point.time === chosenTime);
   const shown = chosen ?? points.at(-1);

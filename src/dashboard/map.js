@@ -227,10 +227,10 @@ class ClusterMap {
       context.fillStyle = this.pattern(context, 'hatch');
       context.fillRect(x, y, w, height);
     }
+    if (rounded) context.restore();
     context.strokeStyle = tile.state === 'unhealthy' ? palette.bad : palette[height > 14 ? 'line-strong' : 'line'];
     context.lineWidth = 1;
     if (rounded) {
-      context.restore();
       context.beginPath();
       context.roundRect(x + 0.5, y + 0.5, w - 1, height - 1, 4);
       context.stroke();

@@ -97,6 +97,8 @@ class DemoTest(unittest.TestCase):
         self.assertEqual(self._body(answers["filter"])["Error"], "")
         self.assertEqual(self._body(answers["bind"]), {"Error": ""})
         self.assertTrue(self._body(answers["nodes"])["nodes"])
+        page = run("curl", "-s", "-H", "Accept: text/html", re.search(r"^  (http://\S+/)$", printed, re.M)[1])
+        self.assertTrue(page.stdout.startswith("<!doctype html>"), page.stdout[:200])
         demo.send_signal(signal.SIGINT)
         self.assertEqual(demo.wait(20), 0, demo.stderr.read())
 
