@@ -35,7 +35,7 @@ std::string hash_source(std::string_view text) {
   unsigned int digest_size = 0;
   SNUG_CHECK(EVP_Digest(text.data(), text.size(), digest.data(), &digest_size, EVP_sha256(),
                         nullptr) == 1);
-  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> encoded{};
+  std::array<unsigned char, std::size_t{2} * EVP_MAX_MD_SIZE> encoded{};
   const int encoded_size =
       EVP_EncodeBlock(encoded.data(), digest.data(), static_cast<int>(digest_size));
   return "'sha256-" + std::string(encoded.begin(), encoded.begin() + encoded_size) + "'";
@@ -69,10 +69,10 @@ bool accepts_html(std::string_view accept) {
 }
 
 AdminReply dashboard_reply() {
-  static const std::string kPolicy = content_security_policy();
+  static const std::string policy = content_security_policy();
   return {.body = std::string(dashboard_page()),
           .content_type = "text/html; charset=utf-8",
-          .headers = {{"Content-Security-Policy", kPolicy},
+          .headers = {{"Content-Security-Policy", policy},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"},
                       {"Cross-Origin-Resource-Policy", "same-origin"},
