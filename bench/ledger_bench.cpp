@@ -1,7 +1,7 @@
 // Measures how long a list of all pods, or of all nodes, blocks the ledger, and what a change of
-// one pod costs on a node with very many pods. Exit code 1 if the cost of a change grows as if each
-// change summed up all holdings of the node, or if the ledger is blocked for the whole list. Run:
-// build/dev/bench/ledger_bench
+// one pod costs on a node with very many pods, and how long a scrape of the metrics blocks the
+// ledger. Exit code 1 if the cost of a change grows as if each change summed up all holdings of the
+// node, or if the ledger is blocked for the whole list or scrape. Run: build/dev/bench/ledger_bench
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,6 +16,8 @@
 #include "snug/fit/node_usage.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/score/policy.hpp"
+#include "snug/usage/cluster_usage.hpp"
+#include "snug/usage/gpu_usage.hpp"
 
 namespace snug {
 namespace {
@@ -215,6 +217,36 @@ bool measure_lists() {
   return verdict(wait < list / 20, "a reserve waits for less than a twentieth of a list");
 }
 
+/// What GET /metrics asks of the ledger, for 9,600 GPUs: how long it may block others, and how long
+/// the sums take, which are computed without the ledger's mutex.
+bool measure_scrapes() {
+  base::SteadyClock clock;
+  const base::Limits limits;
+  ledger::Ledger ledger(clock, limits);
+  for (int node = 0; node < kNodes; ++node) ledger.put_node(node_of(node_name(node), 8));
+  (void)take_list(ledger, cluster_pods(0));
+  std::vector<double> blocked;
+  std::vector<double> sums;
+  for (int round = 0; round < 21; ++round) {
+    ledger.put_node(node_of("spare", round % 2 + 1));  // so that the snapshot is a new one
+    double before = busy_micros();
+    const model::SnapshotPtr snapshot = ledger.snapshot();
+    const ledger::HoldingCounts counts = ledger.gpu_holding_counts();
+    blocked.push_back(busy_micros() - before);
+    before = busy_micros();
+    const usage::ClusterUsage usage =
+        usage::cluster_usage({.snapshot = *snapshot, .sharing = {}, .pending = {}});
+    const auto gpus = usage::gpu_usage(*snapshot, static_cast<std::size_t>(limits.max_gpu_series));
+    sums.push_back(busy_micros() - before);
+    if (std::ssize(gpus) != usage.gpus || counts.empty()) return false;
+  }
+  std::printf("a scrape of %d GPUs with %d pods\n", kNodes * 8, kNodes * kSharesPerNode);
+  std::printf("  %.0f us in which the ledger may be blocked, %.1f ms for the sums\n",
+              median(blocked), median(sums) / 1000);
+  return verdict(median(blocked) < median(sums) / 20,
+                 "a scrape blocks the ledger for less than a twentieth of its sums");
+}
+
 /// Returns all nodes of the cluster. In each generation, another tenth of them has an unhealthy
 /// GPU.
 std::vector<model::NodeInventory> cluster_nodes(int generation) {
@@ -309,5 +341,6 @@ int main() {
   const bool lists = snug::measure_lists();
   const bool node_lists = snug::measure_node_lists();
   const bool nodes = snug::measure_nodes();
-  return lists && node_lists && nodes ? 0 : 1;
+  const bool scrapes = snug::measure_scrapes();
+  return lists && node_lists && nodes && scrapes ? 0 : 1;
 }

@@ -80,6 +80,20 @@ TEST_F(KubeSourceTest, AListThenItsWatchInTheOrderOfTheStream) {
   EXPECT_LE(seconds, 2 * bench.limits.watch_timeout_s);
 }
 
+TEST_F(KubeSourceTest, HowLongAListAndAWatchTakeToBeginIsCounted) {
+  server.guard([&](const httplib::Request& request) {
+    if (request.path.ends_with("/pods")) bench.clock.advance(std::chrono::milliseconds(40));
+    return true;
+  });
+  list({}, "10");
+  watch({event_json("ADDED", pod_json("c", 11))}, End::kHold);
+  start();
+  ASSERT_TRUE(sink.wait_line("pod changed c@11"));
+  const Counts counts = bench.metrics.counts.get();
+  EXPECT_THAT(counts.microseconds.at("list_pods ok"), ElementsAre(40'000));
+  EXPECT_THAT(counts.microseconds.at("watch_pods ok"), ElementsAre(40'000));
+}
+
 TEST_F(KubeSourceTest, NodesAreListedAndWatchedToo) {
   const auto node = [](const std::string& name) {
     return R"({"metadata":{"name":")" + name + R"(","resourceVersion":"4"}})";

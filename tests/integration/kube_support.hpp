@@ -58,18 +58,21 @@ class Watched {
 };
 
 struct Counts {
-  std::map<std::string, int> requests;  // "bind ok", "bind failed"
-  std::map<std::string, int> restarts;  // "pods expired"
-  std::map<std::string, int> problems;  // "unreadable"
+  std::map<std::string, int> requests;                            // "bind ok", "bind failed"
+  std::map<std::string, std::vector<std::int64_t>> microseconds;  // of each of the requests
+  std::map<std::string, int> restarts;                            // "pods expired"
+  std::map<std::string, int> problems;                            // "unreadable"
   int dropped = 0;
 };
 
 class RecordingMetrics final : public NoMetrics {
  public:
   void api_request(service::ApiCall call, bool ok, std::int64_t microseconds) override {
-    EXPECT_GE(microseconds, 0);
-    const std::string name(service::kApiCallNames[call]);
-    counts.change([&](Counts& c) { ++c.requests[name + (ok ? " ok" : " failed")]; });
+    const std::string name = std::string(service::kApiCallNames[call]) + (ok ? " ok" : " failed");
+    counts.change([&](Counts& c) {
+      ++c.requests[name];
+      c.microseconds[name].push_back(microseconds);
+    });
   }
   void watch_restarted(service::WatchedResource resource, service::WatchEnd why) override {
     const std::string what = std::string(service::kWatchedResourceNames[resource]) + " " +

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "snug/usage/bounded.hpp"
-#include "snug/usage/gpu_usage.hpp"
 
 namespace snug::obs {
 namespace {
@@ -183,57 +182,22 @@ void add_namespaces(const usage::ClusterUsage& usage, std::size_t max_namespaces
   for (GaugeFamily* family : {&pods, &memory, &compute, &cap}) family->move_to(families);
 }
 
-void add_gpus(const ClusterGauges& gauges, const MetricsOptions& options,
-              std::vector<MetricFamily>& families) {
-  GaugeFamily info("snug_gpu_info",
-                   "1; its labels are the GPU's uuid, its mode and why it is closed");
-  GaugeFamily open("snug_gpu_open", "1: the GPU accepts new pods; 0: it is closed");
-  GaugeFamily memory("snug_gpu_memory_capacity_bytes", "Memory of the GPU");
-  GaugeFamily memory_held("snug_gpu_memory_reserved_bytes", "Memory that pods hold of the GPU");
-  GaugeFamily compute_held("snug_gpu_compute_reserved_ratio",
-                           "Part of the GPU's compute that pods hold");
-  GaugeFamily pods("snug_gpu_pods", "Pods that hold the GPU or a part of it");
-  std::size_t shown = 0;
-  if (options.gpu_series && gauges.snapshot != nullptr) {
-    for (const usage::GpuUsage& gpu : usage::gpu_usage(*gauges.snapshot, options.max_gpus)) {
-      const std::string index = std::to_string(gpu.index);
-      const bool is_open = gpu.closure == model::GpuClosure::kOpen;
-      info.set({{"node", gpu.node},
-                {"gpu", index},
-                {"model", gpu.model},
-                {"uuid", gpu.uuid},
-                {"mode", model::to_string(gpu.mode)},
-                {"closed", is_open ? "" : model::kGpuClosureNames[gpu.closure]}},
-               1);
-      const GaugeLabels labels{{"node", gpu.node}, {"gpu", index}, {"model", gpu.model}};
-      open.set(labels, is_open ? 1 : 0);
-      memory.set(labels, bytes(gpu.memory));
-      memory_held.set(labels, bytes(gpu.memory_held));
-      compute_held.set(labels, in_gpus(gpu.compute_held));
-      pods.set(labels, number(gpu.pods));
-      ++shown;
-    }
-  }
-  for (GaugeFamily* family : {&info, &open, &memory, &memory_held, &compute_held, &pods})
-    family->move_to(families);
-  GaugeFamily(
-      "snug_gpus_without_series",
-      "GPUs that have no series of their own: gpuMetrics is off, there are too many, or they "
-      "have vanished")
-      .set(number(gauges.usage.gpus - static_cast<std::int64_t>(shown)))
-      .move_to(families);
-}
-
 }  // namespace
 
 std::vector<MetricFamily> cluster_families(const ClusterGauges& gauges,
-                                           const MetricsOptions& options) {
+                                           const MetricsOptions& options,
+                                           std::int64_t gpus_with_series) {
   std::vector<MetricFamily> families;
   add_replica(gauges, options, families);
   add_cluster(gauges, families);
   add_models(gauges.usage, families);
   add_namespaces(gauges.usage, options.max_namespaces, families);
-  add_gpus(gauges, options, families);
+  GaugeFamily(
+      "snug_gpus_without_series",
+      "GPUs that have no series of their own: gpuMetrics is off, there are too many, or they "
+      "have vanished")
+      .set(number(gauges.usage.gpus - gpus_with_series))
+      .move_to(families);
   return families;
 }
 

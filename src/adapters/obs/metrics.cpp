@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "adapters/obs/cluster_gauges.hpp"
+#include "adapters/obs/gpu_series.hpp"
 
 namespace snug::obs {
 namespace {
@@ -95,12 +96,17 @@ class RegistryMetrics final : public PrometheusMetrics {
   }
 
   [[nodiscard]] std::string exposition(const ClusterGauges& gauges) const override {
+    std::vector<usage::GpuUsage> gpus;
+    if (options_.gpu_series && gauges.snapshot != nullptr)
+      gpus = usage::gpu_usage(*gauges.snapshot, options_.max_gpus);
     std::vector<prometheus::MetricFamily> families = registry_.Collect();
-    for (prometheus::MetricFamily& family : cluster_families(gauges, options_)) {
+    for (prometheus::MetricFamily& family : cluster_families(gauges, options_, std::ssize(gpus))) {
       if (!family.metric.empty()) families.push_back(std::move(family));
     }
     const prometheus::Serializer& serializer = prometheus::TextSerializer{};
-    return serializer.Serialize(families);
+    std::string text = serializer.Serialize(families);
+    append_gpu_series(text, gpus);
+    return text;
   }
 
  private:

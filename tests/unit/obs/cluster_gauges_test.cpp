@@ -160,6 +160,18 @@ TEST_F(GpuSeriesTest, EachGpuHasSixSeries) {
   EXPECT_EQ(value(text, "snug_gpus_without_series"), 0);
 }
 
+TEST_F(GpuSeriesTest, TextsAreEscaped) {
+  auto snapshot = std::make_shared<model::Snapshot>();
+  model::NodeInventory inventory = make_node("a: A 1");
+  inventory.gpus[0].model = "back\\slash \"quote\"\nline";
+  snapshot->nodes = model::NodeTable({fit::build_node_state(
+      std::make_shared<const model::NodeInventory>(std::move(inventory)), {})});
+  gauges.snapshot = snapshot;
+  EXPECT_EQ(value(scrape(gauges),
+                  R"(snug_gpu_open{node="a",gpu="0",model="back\\slash \"quote\"\nline"})"),
+            1);
+}
+
 TEST_F(GpuSeriesTest, TheirNumberIsBounded) {
   const std::string text = scrape(gauges, {.max_gpus = 3});
   EXPECT_EQ(labels_of(text, "snug_gpu_pods", "node"), (std::set<std::string>{"a", "b"}));
