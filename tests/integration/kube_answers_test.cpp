@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "integration/kube_support.hpp"
 #include "snug/adapters/kube/kube_api.hpp"
@@ -67,6 +68,20 @@ TEST_F(KubeAnswersTest, EachAnswerToABindHasItsMeaning) {
     }
   }
   EXPECT_EQ(server.seen("bind").size(), std::size(rows)) << "none is repeated";
+}
+
+TEST_F(KubeAnswersTest, HowLongEachRequestTakesIsCounted) {
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  server.guard([&](const httplib::Request&) {
+    bench.clock.advance(std::chrono::milliseconds(40));
+    return true;
+  });
+  ASSERT_TRUE(api.bind(binding()));
+  server.script("bind", {.status = 500});
+  ASSERT_FALSE(api.bind(binding()));
+  const Counts counts = bench.metrics.counts.get();
+  EXPECT_EQ(counts.microseconds.at("bind ok"), (std::vector<std::int64_t>{40'000}));
+  EXPECT_EQ(counts.microseconds.at("bind failed"), (std::vector<std::int64_t>{40'000}));
 }
 
 TEST_F(KubeAnswersTest, ARefusalOfABindThatIsNotTheApiServersLeavesItUnknown) {

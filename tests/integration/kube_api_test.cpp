@@ -57,20 +57,6 @@ TEST_F(KubeApiTest, BindIsOnePostWithUidAnnotationsAndNode) {
   EXPECT_EQ(count("bind ok"), 1);
 }
 
-TEST_F(KubeApiTest, HowLongEachRequestTakesIsCounted) {
-  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  server.guard([&](const httplib::Request&) {
-    bench.clock.advance(std::chrono::milliseconds(40));
-    return true;
-  });
-  ASSERT_TRUE(api.bind(binding()));
-  server.script("bind", {.status = 500});
-  ASSERT_FALSE(api.bind(binding()));
-  const Counts counts = bench.metrics.counts.get();
-  EXPECT_EQ(counts.microseconds.at("bind ok"), (std::vector<std::int64_t>{40'000}));
-  EXPECT_EQ(counts.microseconds.at("bind failed"), (std::vector<std::int64_t>{40'000}));
-}
-
 TEST_F(KubeApiTest, ASuccessWhoseTextIsCutIsASuccess) {
   ScriptedReply reply;
   reply.status = 201;
