@@ -36,8 +36,7 @@ class ServiceCore {
         service({ledger, pending, readiness, fence, ports.policy, placements, ports.api,
                  ports.metrics, ports.log, ports.clock, ports.pod_creator},
                 options),
-        usage({ledger, pending, readiness, ports.policy, ports.clock, ports.wall_clock},
-              options.limits),
+        usage({ledger, pending, readiness, ports.policy, ports.clock, ports.wall_clock}, options),
         admin({ledger, pending, readiness, ports.policy, usage}),
         explanations({ledger, pending, readiness, ports.policy, placements, ports.api},
                      options.scheduler_names, options.limits) {}

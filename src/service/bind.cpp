@@ -110,7 +110,7 @@ Reply ExtenderService::bind_pod(const Bind& call, const PodInfoPtr& pod_info) {
     return bind_error(call, BindOutcome::kRefused, model::message(pod_info->request.error()));
   }
   if (pod_info->request->empty()) return bind_without_gpu(call, pod);
-  if (!serves(pod)) {
+  if (!options_.serves(pod.scheduler_name)) {
     return bind_error(call, BindOutcome::kRefused,
                       "pod " + pod_name(call) + " names the scheduler " + pod.scheduler_name +
                           ", which Snug does not serve");

@@ -1,6 +1,5 @@
 #include "snug/service/extender_service.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -70,12 +69,6 @@ Reply ExtenderService::bind(std::string& body) {
   const WriteFence::Term term = parts_.fence.term();
   return measured(parts_, Verb::kBind, codec::ReplyShape::kBind,
                   [&] { return run_bind(body, term); });
-}
-
-bool ExtenderService::serves(const model::PodFacts& pod) const {
-  const std::vector<std::string>& scheduler_names = options_.scheduler_names;
-  return scheduler_names.empty() ||
-         std::ranges::find(scheduler_names, pod.scheduler_name) != scheduler_names.end();
 }
 
 AnswerMode ExtenderService::mode_for(const model::PodFacts& pod) const {

@@ -56,7 +56,7 @@ Reply ExtenderService::run_filter(std::string& body) {
   // it by itself when somebody edits it.
   if (!pod->request) return refuse_everywhere(*call, uid, pod->request.error(), {});
   if (pod->request->empty()) return {200, codec::write_filter_all(*call)};
-  if (!serves(pod->facts))
+  if (!options_.serves(pod->facts.scheduler_name))
     return refuse_everywhere(*call, uid, {model::ReasonCode::kNotServed, {}}, {});
   // The snapshot must be read before the policy: if the policy changes in between, the ledger's
   // freed_generation becomes higher than the snapshot's, which wakes the pod.

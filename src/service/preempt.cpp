@@ -104,7 +104,8 @@ Reply ExtenderService::run_preempt(std::string& body) {
   if (!pod->request) return no_victims;
   if (pod->request->empty()) return {200, codec::write_preempt(call->candidates)};
   // No pod is evicted for a preemptor that already holds GPUs from an earlier bind.
-  if (!serves(pod->facts) || parts_.ledger.find(pod->facts.uid)) return no_victims;
+  if (!options_.serves(pod->facts.scheduler_name) || parts_.ledger.find(pod->facts.uid))
+    return no_victims;
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) return no_victims;
   // The snapshot must be taken before the list of unsettled pods. So if a pod of the snapshot

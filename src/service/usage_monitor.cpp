@@ -12,8 +12,10 @@ MeasuredUsage UsageMonitor::measure() const {
   const LayoutChanges layout_changes(*snapshot);
   std::vector<model::ReasonCode> pending;
   for (const PendingRow& pending_pod : parts_.pending.rows()) {
-    // kube-scheduler asks about a pod with scheduling gates only after they are removed.
-    if (!pending_pod.pod->facts.gated && waits_for_gpu(pending_pod, parts_.ledger))
+    const model::PodFacts& pod = pending_pod.pod->facts;
+    // No scheduler asks about a pod with scheduling gates before they are removed.
+    if (pod.gated || !options_.serves(pod.scheduler_name)) continue;
+    if (waits_for_gpu(pending_pod, parts_.ledger))
       pending.push_back(pending_reason(pending_pod, layout_changes).code);
   }
   CurrentPolicy policy = parts_.policy.current();

@@ -68,8 +68,6 @@ class ExtenderService {
     WriteFence::Term term = 0;
   };
 
-  /// Whether the pod's scheduler is one of schedulerNames.
-  [[nodiscard]] bool serves(const model::PodFacts& pod) const;
   [[nodiscard]] AnswerMode mode_for(const model::PodFacts& pod) const;
   [[nodiscard]] plan::Plan decide(Names candidates, const PodClaim& claim,
                                   const model::Snapshot& snapshot) const;

@@ -1,10 +1,12 @@
 // The settings of the service (docs/operations.md describes them).
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "snug/admission/mirrored_resources.hpp"
@@ -26,6 +28,10 @@ struct ServiceOptions {
   /// reports the node in a field of its answer that depends on this version.
   int kubernetes_minor = 36;
   std::vector<std::string> scheduler_names;  // the schedulers whose pods Snug serves; empty: all
+  [[nodiscard]] bool serves(std::string_view scheduler) const {
+    return scheduler_names.empty() ||
+           std::ranges::find(scheduler_names, scheduler) != scheduler_names.end();
+  }
   /// The time limit for one call to the API server, and for the API server to execute a binding
   /// (`timeout=` in the binding's URL).
   std::chrono::milliseconds api_timeout{1000};

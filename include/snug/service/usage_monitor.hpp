@@ -9,15 +9,16 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "snug/base/clock.hpp"
-#include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/service/pending_pods.hpp"
 #include "snug/service/policy_store.hpp"
 #include "snug/service/readiness.hpp"
+#include "snug/service/service_options.hpp"
 #include "snug/usage/cluster_usage.hpp"
 
 namespace snug::service {
@@ -41,10 +42,11 @@ struct MeasuredUsage {
 
 class UsageMonitor {
  public:
-  UsageMonitor(const UsageParts& parts, const base::Limits& limits)
+  UsageMonitor(const UsageParts& parts, ServiceOptions options)
       : parts_(parts),
-        interval_(limits.history_interval_ms),
-        max_points_(static_cast<std::size_t>(limits.history_points)) {}
+        options_(std::move(options)),
+        interval_(options_.limits.history_interval_ms),
+        max_points_(static_cast<std::size_t>(options_.limits.history_points)) {}
 
   [[nodiscard]] MeasuredUsage measure() const;
 
@@ -57,6 +59,7 @@ class UsageMonitor {
 
  private:
   const UsageParts parts_;
+  const ServiceOptions options_;
   const std::chrono::milliseconds interval_;
   const std::size_t max_points_;
   std::optional<base::TimePoint> last_sample_;  // used only by the thread that calls tick()

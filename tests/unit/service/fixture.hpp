@@ -155,7 +155,7 @@ class ServiceTest : public ::testing::Test, protected ProcessParts {
     ASSERT_TRUE(policy) << policy.error().message;
     policy_store.emplace(std::make_shared<const score::Policy>(*std::move(policy)));
     monitor.emplace(
-        service::UsageParts{ledger, pending, readiness, *policy_store, clock, wall_clock}, limits);
+        service::UsageParts{ledger, pending, readiness, *policy_store, clock, wall_clock}, options);
     service = std::make_unique<service::ExtenderService>(
         service::ServiceParts{ledger, pending, readiness, fence, *policy_store, placements, api,
                               metrics, log, clock, first_sight},

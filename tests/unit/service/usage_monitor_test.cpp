@@ -83,6 +83,19 @@ TEST_F(UsageMonitorTest, TheClusterIsShownAsItIs) {
   EXPECT_EQ(cluster.at("policy"), (json{{"generation", 1}, {"default", "a"}}));
 }
 
+TEST_F(UsageMonitorTest, PendingPodsOfSchedulersThatSnugDoesNotServeDoNotCount) {
+  list({make_node("n1", 1, 40960)});
+  for (const char* scheduler : {"snug", "default-scheduler"}) {
+    model::PodFacts pod = make_pod(scheduler, {{"gpu-fraction", "0.1"}});
+    pod.scheduler_name = scheduler;
+    reconciler.pod_changed(pod);
+  }
+  EXPECT_EQ(monitor->measure().usage.all_pending_pods(), 2);
+  scheduler_names = {"snug"};
+  start();
+  EXPECT_EQ(monitor->measure().usage.all_pending_pods(), 1);
+}
+
 TEST_F(UsageMonitorTest, APodThatIsBeingBoundIsNotPending) {
   list({make_node("n1", 1, 40960)});
   const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}});
