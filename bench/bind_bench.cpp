@@ -140,7 +140,11 @@ class Server {
 
 class StderrLog final : public service::Log {
  public:
-  void write(service::LogLevel, std::string_view message) override {
+  [[nodiscard]] bool is_enabled(service::LogLevel level) const override {
+    return level > service::LogLevel::kDebug;
+  }
+  void write_line(service::LogLevel, std::string_view message,
+                  std::span<const service::LogField>) override {
     std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()), message.data());
   }
 };

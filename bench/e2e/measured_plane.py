@@ -12,12 +12,12 @@ from harness.controlplane import ControlPlane, build_programs  # noqa: E402
 
 
 @contextlib.contextmanager
-def measured_plane():
-    """A running ControlPlane without an audit log, which is stopped in any case."""
+def measured_plane(audited=False):
+    """A running ControlPlane, which is stopped in any case. An audit log costs the API server time."""
     programs = build_programs()
     if programs is None:
         raise SystemExit("Go 1.26 or later is missing and cannot be installed")
-    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=False)
+    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=audited)
     try:
         plane.start()
         yield plane

@@ -34,6 +34,8 @@ namespace {
 
 /// Interval of the ticker. It is far shorter than the intervals of the work that the ticker does.
 constexpr std::chrono::milliseconds kLedgerTick{50};
+/// Interval of PodEvents::tick(), in a thread of its own, since it computes explanations.
+constexpr std::chrono::milliseconds kEventTick{100};
 /// Interval of LeaderElector::tick(), which does what is due, such as renewing the Lease.
 constexpr std::chrono::milliseconds kElectionTick{20};
 
@@ -89,6 +91,7 @@ struct Extender::Parts {
   std::unique_ptr<Webhook> webhook;  // null: there is none
   bool logged_ready = false;         // used only by the ticker's thread
   std::unique_ptr<Ticker> ticker;
+  std::unique_ptr<Ticker> event_ticker;
   std::unique_ptr<service::LeaderElector> elector;  // null: no leader election
   std::unique_ptr<Ticker> election_ticker;
 
@@ -178,10 +181,10 @@ void Extender::open_election() {
   const std::string own_pod = environment_variable("POD_NAME");
   const model::Notice event_object =
       own_pod.empty() ? model::Notice{.name_space = options_.lease.name_space,
-                                      .pod = options_.lease.name,
-                                      .lease = true}
+                                      .name = options_.lease.name,
+                                      .about = model::ObjectKind::kLease}
                       : model::Notice{.name_space = environment_variable("POD_NAMESPACE"),
-                                      .pod = own_pod,
+                                      .name = own_pod,
                                       .uid = environment_variable("POD_UID")};
   ServiceCore& core = *parts_->core;
   parts_->elector = std::make_unique<service::LeaderElector>(
@@ -236,6 +239,8 @@ base::Result<void> Extender::start() {
                           "tlsKey, or listen on 127.0.0.1");
   }
   parts_->ticker = std::make_unique<Ticker>("ledger", kLedgerTick, parts_->log, [this] { tick(); });
+  parts_->event_ticker = std::make_unique<Ticker>("events", kEventTick, parts_->log,
+                                                  [this] { parts_->core->events.tick(); });
   return {};
 }
 
@@ -334,6 +339,7 @@ void Extender::stop() {
   if (parts_->webhook) parts_->webhook->stop(linger_end, drain_time);
   if (parts_->admin) parts_->admin->stop();
   parts_->election_ticker.reset();
+  parts_->event_ticker.reset();
   parts_->ticker.reset();
   if (parts_->lease) parts_->lease->stop_watch();
   if (parts_->scheduler_lease) parts_->scheduler_lease->stop_watch();

@@ -6,6 +6,7 @@
 #include "snug/service/admin_service.hpp"
 #include "snug/service/explain_service.hpp"
 #include "snug/service/extender_service.hpp"
+#include "snug/service/pod_events.hpp"
 #include "snug/service/reconciler.hpp"
 #include "snug/service/write_fence.hpp"
 
@@ -30,16 +31,18 @@ class ServiceCore {
         demand(ledger),
         readiness(ports.clock, options.limits),
         fence(ports.clock, leader::unanswered_window(options.api_timeout, options.limits)),
-        reconciler(
-            {ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log, ports.clock},
-            options.limits, options.mirrored_cards),
+        explanations({ledger, pending, readiness, ports.policy, placements, ports.api},
+                     options.scheduler_names, options.limits),
+        events({ledger, pending, readiness, explanations, ports.api, ports.metrics, ports.clock},
+               options.scheduler_names, options.limits),
+        reconciler({ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log,
+                    ports.clock, &events},
+                   options.limits, options.mirrored_cards),
         service({ledger, pending, readiness, fence, ports.policy, placements, ports.api,
-                 ports.metrics, ports.log, ports.clock, ports.pod_creator},
+                 ports.metrics, ports.log, ports.clock, ports.pod_creator, &events},
                 options),
         usage({ledger, pending, readiness, ports.policy, ports.clock, ports.wall_clock}, options),
-        admin({ledger, pending, readiness, ports.policy, usage}),
-        explanations({ledger, pending, readiness, ports.policy, placements, ports.api},
-                     options.scheduler_names, options.limits) {}
+        admin({ledger, pending, readiness, ports.policy, usage}) {}
 
   ledger::Ledger ledger;
   service::PendingPods pending;
@@ -47,11 +50,12 @@ class ServiceCore {
   service::Readiness readiness;
   service::WriteFence fence;
   service::PlacementLog placements;
+  service::ExplainService explanations;
+  service::PodEvents events;
   service::Reconciler reconciler;
   service::ExtenderService service;
   service::UsageMonitor usage;
   service::AdminService admin;
-  service::ExplainService explanations;
 };
 
 }  // namespace snug::app

@@ -48,10 +48,10 @@ std::string binding_target(const model::Binding& binding) {
   return target_bytes;
 }
 
-std::string event_name(const std::string& pod, std::uint64_t event_number) {
-  std::string clipped_pod = pod.substr(0, kMaxObjectName - kEventSuffix);
-  while (clipped_pod.ends_with('-') || clipped_pod.ends_with('.')) clipped_pod.pop_back();
-  return clipped_pod + "." + base::hex_number(event_number);
+std::string event_name(const std::string& object, std::uint64_t event_number) {
+  std::string clipped_name = object.substr(0, kMaxObjectName - kEventSuffix);
+  while (clipped_name.ends_with('-') || clipped_name.ends_with('.')) clipped_name.pop_back();
+  return clipped_name + "." + base::hex_number(event_number);
 }
 
 }  // namespace
@@ -72,24 +72,26 @@ std::string write_binding(const model::Binding& binding) {
 }
 
 std::string write_event(const model::Notice& notice, const EventOrigin& origin) {
+  nlohmann::json regarding = {
+      {"apiVersion", notice.about == model::ObjectKind::kLease ? "coordination.k8s.io/v1" : "v1"},
+      {"kind", model::kObjectKindNames[notice.about]},
+      {"name", notice.name},
+      {"uid", notice.uid}};
+  if (!notice.name_space.empty()) regarding["namespace"] = notice.name_space;
   const nlohmann::json event = {
       {"apiVersion", "events.k8s.io/v1"},
       {"kind", "Event"},
       {"metadata",
-       {{"name", event_name(notice.pod, origin.number)}, {"namespace", notice.name_space}}},
+       {{"name", event_name(notice.name, origin.number)},
+        {"namespace", notice.name_space.empty() ? "default" : notice.name_space}}},
       {"eventTime", micro_time(origin.time)},
       {"reportingController", "snug.dev/extender"},
       {"reportingInstance", base::clip_text(origin.host, kMaxInstance)},
       {"action", "Scheduling"},
       {"reason", base::clip_text(notice.reason, kMaxEventReason)},
-      {"regarding",
-       {{"apiVersion", notice.lease ? "coordination.k8s.io/v1" : "v1"},
-        {"kind", notice.lease ? "Lease" : "Pod"},
-        {"namespace", notice.name_space},
-        {"name", notice.pod},
-        {"uid", notice.uid}}},
+      {"regarding", regarding},
       {"note", base::clip_text(notice.note, kMaxNote)},
-      {"type", "Warning"},
+      {"type", model::kEventTypeNames[notice.type]},
   };
   return request_body(event);
 }

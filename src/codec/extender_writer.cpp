@@ -57,6 +57,22 @@ void append_feasible(std::string& out, const FilterReply& reply) {
   }
 }
 
+/// Appends a message that kube-scheduler shows to people. It passes the message to fmt.Sprintf as a
+/// format, without arguments, to make the event FailedScheduling; the pod's condition has the
+/// message as it is. So that both are readable, each `%` becomes a full-width percent sign.
+void append_shown_message(std::string& out, std::string_view message) {
+  if (!message.contains('%')) return append_json_string(out, message);
+  std::string safe_message;
+  for (const char c : message) {
+    if (c == '%') {
+      safe_message += "\xEF\xBC\x85";
+    } else {
+      safe_message += c;
+    }
+  }
+  append_json_string(out, safe_message);
+}
+
 /// Appends a map of node names to messages, or null if `failed` is empty. Escapes a message only
 /// once if consecutive nodes have the same message.
 void append_failed(std::string& out, const ScheduleCall& call,
@@ -75,7 +91,7 @@ void append_failed(std::string& out, const ScheduleCall& call,
     out += ':';
     if (escaped_message.empty() || message != last_message) {
       escaped_message.clear();
-      append_json_string(escaped_message, message);
+      append_shown_message(escaped_message, message);
       last_message = message;
     }
     out += escaped_message;
@@ -161,15 +177,16 @@ std::string write_preempt(std::span<const NodeVictims> victims) {
 
 std::string write_bind(std::string_view error) {
   std::string out = R"({"Error":)";
-  append_json_string(out, error);
+  append_shown_message(out, error);
   out += '}';
   return out;
 }
 
 std::string write_error(ReplyShape shape, std::string_view sentence) {
-  if (shape != ReplyShape::kFilter) return write_bind(sentence);
   std::string out =
-      R"({"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":)";
+      shape == ReplyShape::kFilter
+          ? R"({"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":)"
+          : R"({"Error":)";
   append_json_string(out, sentence);
   out += '}';
   return out;

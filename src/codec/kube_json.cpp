@@ -38,6 +38,16 @@ bool same_key(std::string_view field_key, std::string_view json_key, KeyCase key
   return std::ranges::equal(field_key, json_key, {}, lower, lower);
 }
 
+/// Offers an entry whose value is a text or, as a quantity may be, a number.
+void offer_stray(std::string_view key, const element& json_value, const StrayRule& stray) {
+  std::string_view text;
+  if (json_value.get(text) == simdjson::SUCCESS) {
+    stray.offer(key, text);
+  } else if (json_value.is_number()) {
+    stray.offer(key, std::string(simdjson::minify(json_value)));
+  }
+}
+
 bool is_snug_key(std::string_view key) { return key.starts_with("snug.dev/"); }
 bool is_relevant_capacity(std::string_view key) {
   return is_nvidia_key(key) || is_mirrored_resource(key);
@@ -144,6 +154,7 @@ void DomWalk::map(const Field& field, const FieldPath& parent, const MapRule& ru
     }
     if (!rule.keep(key)) {
       if (rule.others != nullptr && !json_value.is_null()) *rule.others = true;
+      if (rule.stray.keep != nullptr) offer_stray(key, json_value, rule.stray);
       return;
     }
     if (out.size() >= rule.most) return;

@@ -13,6 +13,7 @@
 #include "codec/kube_resource_list.hpp"
 #include "codec/kube_walk_errors.hpp"
 #include "snug/codec/kube_objects.hpp"
+#include "snug/request/near_misses.hpp"
 
 namespace snug::codec {
 
@@ -53,7 +54,10 @@ void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Fiel
   pod.terminating = walk.time(deleted, metadata_path, deletion);
   walk.map(labels, metadata_path, {.keep = accept_any_key, .most = kMaxLabels}, pod.labels);
   walk.map(annotations, metadata_path,
-           {.keep = is_relevant_annotation, .bytes = &pod.annotation_bytes}, pod.annotations);
+           {.keep = is_relevant_annotation,
+            .bytes = &pod.annotation_bytes,
+            .stray = {.keep = request::is_stray_annotation, .out = &pod.stray_keys}},
+           pod.annotations);
   if (pod.name.empty()) walk.fail_at(metadata_path, "has no name; a pod must have one");
   if (pod.name_space.empty()) walk.fail_at(metadata_path, "has no namespace; a pod must have one");
 }
@@ -61,17 +65,19 @@ void read_pod_metadata(Walk& walk, const typename Walk::Field& field, const Fiel
 /// Returns the requests for cpu and memory, and the limits of the resources that mirror shares. If
 /// a resource has a limit but no request, the limit is its request, and the reverse. Writes the
 /// nvidia.com/* resources to `gpu_resources`; if one of them has both a request and a limit, writes
-/// the limit.
+/// the limit. Writes resources of other systems that share GPUs to `stray_keys`.
 template <typename Walk>
 HostRequests read_resources(Walk& walk, const typename Walk::Field& field, const FieldPath& parent,
-                            model::StringMap& gpu_resources) {
+                            model::StringMap& gpu_resources, model::StringMap& stray_keys) {
   if (!field.present) return {};
   const FieldPath resources_path{&parent, field.key};
   std::array<typename Walk::Field, 2> lists{{{"limits", 1}, {"requests", 2}}};
   walk.fields(field.value, resources_path, lists);
   model::StringMap gpu_requests;
-  const HostRequests limits = read_host_requests(walk, lists[0], resources_path, gpu_resources);
-  HostRequests requests = read_host_requests(walk, lists[1], resources_path, gpu_requests);
+  const HostRequests limits =
+      read_host_requests(walk, lists[0], resources_path, gpu_resources, &stray_keys);
+  HostRequests requests =
+      read_host_requests(walk, lists[1], resources_path, gpu_requests, &stray_keys);
   gpu_resources.merge(gpu_requests);
   default_requests_to(requests, limits);
   if (limits.mirrored.milli) requests.mirrored.milli = limits.mirrored.milli;
@@ -113,7 +119,8 @@ void read_container(Walk& walk, const typename Walk::Value& value, const FieldPa
   walk.text(restart_policy, where, policy);
   const bool sidecar = kind == model::ContainerType::kInit && policy == "Always";
   container.type = sidecar ? model::ContainerType::kSidecar : kind;
-  const HostRequests requests = read_resources(walk, resources, where, container.gpu_resources);
+  const HostRequests requests =
+      read_resources(walk, resources, where, container.gpu_resources, pod.stray_keys);
   container.host = requests.resources();
   container.mirrored = mirrored_amounts(requests.mirrored);
   const bool host_port = has_host_port(walk, ports, where);

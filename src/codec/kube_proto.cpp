@@ -264,7 +264,8 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
     const std::string_view key = utf8_text(entry[0], where, key_scratch);
     const bool is_kept = ok() && rule.keep(key) && (out.size() < rule.most || out.contains(key));
     if (rule.others != nullptr && ok() && !rule.keep(key)) *rule.others = true;
-    if (rule.quantities && !is_kept) return;
+    const bool is_stray = ok() && rule.stray.keep != nullptr && !rule.keep(key);
+    if (rule.quantities && !is_kept && !is_stray) return;
     const FieldPath entry_path{&map_path, key};
     std::string_view entry_text;
     if (!rule.quantities) {
@@ -278,6 +279,7 @@ void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& 
     }
     if (rule.bytes != nullptr) *rule.bytes += key.size() + entry_text.size();
     if (is_kept) out.insert_or_assign(std::string{key}, std::string{entry_text});
+    if (is_stray && ok()) rule.stray.offer(key, entry_text);
   });
 }
 

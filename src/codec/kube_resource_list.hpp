@@ -10,6 +10,7 @@
 #include "snug/model/host_resources.hpp"
 #include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/node_inventory.hpp"
+#include "snug/request/near_misses.hpp"
 
 namespace snug::codec {
 
@@ -49,12 +50,16 @@ struct HostRequests {
                                                       model::StringMap& resources);
 
 /// Returns the amounts of the list, and copies its nvidia.com/* entries to `gpu_resources`, which
-/// must be empty.
+/// must be empty. If `stray_keys` is not null, adds resources of other systems to it.
 template <typename Walk>
 HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
-                                const FieldPath& parent, model::StringMap& gpu_resources) {
+                                const FieldPath& parent, model::StringMap& gpu_resources,
+                                model::StringMap* stray_keys = nullptr) {
   bool others = false;
-  walk.map(list, parent, {.keep = is_relevant_resource, .quantities = true, .others = &others},
+  StrayRule stray;
+  if (stray_keys != nullptr) stray = {.keep = request::is_stray_resource, .out = stray_keys};
+  walk.map(list, parent,
+           {.keep = is_relevant_resource, .quantities = true, .others = &others, .stray = stray},
            gpu_resources);
   HostRequests host_requests =
       take_host_requests(walk, FieldPath{&parent, list.key}, gpu_resources);

@@ -1,6 +1,7 @@
 #include "codec/kube_walk_errors.hpp"
 
 #include "snug/base/text.hpp"
+#include "snug/model/pod.hpp"
 
 namespace snug::codec {
 
@@ -10,6 +11,14 @@ std::string FieldPath::to_text() const {
   path += base::printable_excerpt(name);
   if (index >= 0) path += '[' + std::to_string(index) + ']';
   return path;
+}
+
+void StrayRule::offer(std::string_view key, std::string_view value) const {
+  constexpr std::size_t kShownBytes = 64;
+  if (keep == nullptr || out->size() >= model::kMaxStrayKeys ||
+      key.size() > model::kMaxStrayKeyBytes || !keep(key))
+    return;
+  out->emplace(key, base::clip_text(value, kShownBytes));
 }
 
 void WalkErrors::fail_at(const FieldPath& where, std::string_view problem) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "snug/base/result.hpp"
+#include "snug/model/node_inventory.hpp"
 
 namespace snug::codec {
 
@@ -35,6 +36,15 @@ struct WalkField {
   bool present = false;
 };
 
+/// Says which entries of a map are copied to another map than the rest.
+struct StrayRule {
+  bool (*keep)(std::string_view key) = nullptr;  // null: no entry
+  model::StringMap* out = nullptr;               // gets at most kMaxStrayKeys entries
+
+  /// Copies the entry, with the beginning of its value, if `keep` accepts its key.
+  void offer(std::string_view key, std::string_view value) const;
+};
+
 /// Says which entries of a map are copied, and how.
 struct MapRule {
   bool (*keep)(std::string_view key);
@@ -42,6 +52,7 @@ struct MapRule {
   std::size_t* bytes = nullptr;  // if not null, is increased by the bytes of all keys and values
   bool* others = nullptr;        // if not null, is set to true if `keep` rejects a key
   std::size_t most = SIZE_MAX;   // at most this many entries are copied
+  StrayRule stray = {};          // applies to the entries that `keep` rejects
 };
 
 /// Keeps the first error. After it, the functions of a walk do nothing.

@@ -13,17 +13,18 @@
 #include "snug/mig/profile_choice.hpp"
 
 namespace snug::explain {
+
+std::string gpu_name(const model::NodeState& node, std::size_t gpu) {
+  const model::GpuInfo& info = *node.gpus[gpu].info;
+  return "GPU " + std::to_string(info.index) + (info.model.empty() ? "" : " (" + info.model + ")");
+}
+
 namespace {
 
 constexpr std::int64_t kFullGpu = 1000;  // thousandths
 
 std::string amounts(std::int64_t memory_mib, std::int64_t compute_milli) {
   return std::to_string(memory_mib) + " MiB and " + base::percent_of_gpu({compute_milli});
-}
-
-std::string gpu_name(const model::NodeState& node, std::size_t gpu) {
-  const model::GpuInfo& info = *node.gpus[gpu].info;
-  return "GPU " + std::to_string(info.index) + (info.model.empty() ? "" : " (" + info.model + ")");
 }
 
 /// What the container needs of a GPU of this size. A slice is charged as the whole card here.

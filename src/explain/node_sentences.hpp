@@ -11,6 +11,9 @@
 
 namespace snug::explain {
 
+/// The GPU at a position of NodeState::gpus: `GPU 0 (NVIDIA-A100-SXM4-40GB)`.
+[[nodiscard]] std::string gpu_name(const model::NodeState& node, std::size_t gpu);
+
 /// How much one GPU of a node lacks for a container of the request.
 struct GpuShortfall {
   std::size_t gpu = 0;             // position in NodeState::gpus

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "service/bound_pods.hpp"
+#include "service/decision_line.hpp"
 #include "service/readers.hpp"
 #include "snug/codec/reservation_codec.hpp"
 #include "snug/explain/explain.hpp"
@@ -16,8 +17,6 @@ namespace {
 bool may_be_carried_out(base::ErrorCode code) {
   return code == base::ErrorCode::kUnknown || code == base::ErrorCode::kInternal;
 }
-
-Reply bind_success() { return {200, codec::write_bind("")}; }
 
 std::string pod_name(const codec::BindCall& call) { return call.name_space + "/" + call.pod; }
 
@@ -43,18 +42,33 @@ std::string reserve_failure_text(const ledger::ReserveFailure& failure,
 
 }  // namespace
 
-Reply ExtenderService::bind_error(const codec::BindCall& call, BindOutcome outcome,
+Reply ExtenderService::bind_success(const Bind& call, BindOutcome outcome) {
+  parts_.metrics.bind_ended(outcome);
+  call.line.decided(kBindOutcomeNames[outcome]);
+  return {200, codec::write_bind("")};
+}
+
+Reply ExtenderService::bind_error(const Bind& call, BindOutcome outcome,
                                   std::string_view sentence) {
   // The intent is no longer needed: before kube-scheduler binds this pod again, it calls filter,
   // which records a new intent.
   parts_.ledger.end_intent(call.uid);
   parts_.metrics.bind_ended(outcome);
-  parts_.log.write(LogLevel::kInfo, "bind of pod " + pod_name(call) + " to node " + call.node +
-                                        " failed: " + std::string(sentence));
+  const std::string_view reason = kBindOutcomeNames[outcome];
+  call.line.decided(reason);
+  parts_.log.write(LogLevel::kInfo,
+                   "bind of pod " + pod_name(call) + " to node " + call.node +
+                       " failed: " + std::string(sentence),
+                   {{"verb", kVerbNames[Verb::kBind]},
+                    {"namespace", call.name_space},
+                    {"pod", call.pod},
+                    {"uid", call.uid},
+                    {"node", call.node},
+                    {"reason", reason}});
   return {200, codec::write_bind(sentence)};
 }
 
-Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
+Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term, DecisionLine& line) {
   base::Result<codec::BindCall> bind_call = [&] {
     Readers::Lent reader(*readers_);
     return reader->read_bind(body);
@@ -63,14 +77,14 @@ Reply ExtenderService::run_bind(std::string& body, WriteFence::Term term) {
     return {status_of(bind_call.error()),
             codec::write_error(codec::ReplyShape::kBind, bind_call.error().message)};
   }
-  const Bind call{*std::move(bind_call), term};
+  line.about(*bind_call);
+  const Bind call{*std::move(bind_call), term, line};
   PodInfoPtr pod_info = parts_.pending.find(call.uid);
   if (pod_info == nullptr) {
     const std::optional<ledger::LedgerEntry> ledger_entry = parts_.ledger.find(call.uid);
     if (ledger_entry && ledger_entry->state == ledger::HoldingState::kBound &&
         ledger_entry->holding->reservation.node == call.node) {
-      parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-      return bind_success();
+      return bind_success(call, BindOutcome::kAlreadyBound);
     }
     auto fetched_pod = parts_.api.get_pod(call.name_space, call.pod);
     if (!fetched_pod) {
@@ -103,8 +117,7 @@ Reply ExtenderService::bind_pod(const Bind& call, const PodInfoPtr& pod_info) {
           call, BindOutcome::kRefused,
           "pod " + pod_name(call) + " is bound to node " + pod.node_name + " already");
     }
-    parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-    return bind_success();
+    return bind_success(call, BindOutcome::kAlreadyBound);
   }
   if (!pod_info->request) {
     return bind_error(call, BindOutcome::kRefused, model::message(pod_info->request.error()));
@@ -129,7 +142,7 @@ Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
                              .has_other_constraints = pod.has_other_constraints});
   if (reserved_holding) {
     try {
-      return write_binding(call, claim, **reserved_holding);
+      return write_binding(call, claim, *reserved_holding);
     } catch (...) {
       parts_.ledger.mark_unsettled(call.uid);  // the binding may have been sent
       throw;
@@ -137,8 +150,7 @@ Reply ExtenderService::bind_claim(const Bind& call, const PodClaim& claim) {
   }
   const ledger::ReserveFailure& failure = reserved_holding.error();
   if (failure.cause == ledger::ReserveFailure::Cause::kBound) {
-    parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-    return bind_success();
+    return bind_success(call, BindOutcome::kAlreadyBound);
   }
   const bool is_place_taken = failure.cause == ledger::ReserveFailure::Cause::kNoFit &&
                               (failure.reason == model::ReasonCode::kPromised ||
@@ -167,8 +179,7 @@ Reply ExtenderService::bind_without_gpu(const Bind& call, const model::PodFacts&
   }
   const base::Result<void> written = send_binding(call, codec::blank_annotations(pod));
   if (written) {
-    parts_.metrics.bind_ended(BindOutcome::kBound);
-    return bind_success();
+    return bind_success(call, BindOutcome::kBound);
   }
   if (written.error().code == base::ErrorCode::kConflict) {
     return after_refusal(call, Reserved::kNothing, written.error());
@@ -197,9 +208,9 @@ base::Result<void> ExtenderService::send_binding(const Bind& call, model::String
 }
 
 Reply ExtenderService::write_binding(const Bind& call, const PodClaim& claim,
-                                     const model::Holding& holding) {
+                                     const model::HoldingPtr& holding) {
   model::StringMap annotations =
-      codec::write_reservation(holding.reservation, holding.main_container, claim.pod().facts);
+      codec::write_reservation(holding->reservation, holding->main_container, claim.pod().facts);
   if (std::cmp_greater(annotations.find(codec::kReservationKey)->second.size(),
                        options_.limits.max_reservation_bytes)) {
     parts_.ledger.release(call.uid);
@@ -212,9 +223,8 @@ Reply ExtenderService::write_binding(const Bind& call, const PodClaim& claim,
   if (written) {
     parts_.ledger.mark_bound(call.uid);
     note_placement(call, claim);
-    parts_.metrics.bind_ended(BindOutcome::kBound);
-    parts_.log.write(LogLevel::kDebug, "bound pod " + pod_name(call) + " to node " + call.node);
-    return bind_success();
+    if (parts_.events != nullptr) parts_.events->note_bound(holding);
+    return bind_success(call, BindOutcome::kBound);
   }
   if (may_be_carried_out(written.error().code)) {
     parts_.ledger.mark_unsettled(call.uid);
@@ -263,8 +273,7 @@ Reply ExtenderService::after_refusal(const Bind& call, Reserved reserved,
         call, BindOutcome::kRefused,
         "pod " + pod_name(call) + " is bound to node " + bound_pod.facts.node_name + " already");
   }
-  parts_.metrics.bind_ended(BindOutcome::kAlreadyBound);
-  return bind_success();
+  return bind_success(call, BindOutcome::kAlreadyBound);
 }
 
 }  // namespace snug::service

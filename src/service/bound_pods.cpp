@@ -175,12 +175,16 @@ void BoundPods::report(const PodInfo& pod, std::string_view problem) {
     if (!reported_uids_.insert(facts.uid).second) return;
   }
   parts_.metrics.reservation_problem(ReservationProblem::kReservation);
-  parts_.log.write(LogLevel::kWarn, "pod " + pod.full_name() + ": " + std::string(problem));
-  parts_.api.warn({.name_space = facts.name_space,
-                   .pod = facts.name,
-                   .uid = facts.uid,
-                   .reason = "GpuReservationProblem",
-                   .note = std::string(problem)});
+  parts_.log.write(LogLevel::kWarn, "pod " + pod.full_name() + ": " + std::string(problem),
+                   {{"namespace", facts.name_space},
+                    {"pod", facts.name},
+                    {"uid", facts.uid},
+                    {"node", facts.node_name}});
+  parts_.api.notify({.name_space = facts.name_space,
+                     .name = facts.name,
+                     .uid = facts.uid,
+                     .reason = "GpuReservationProblem",
+                     .note = std::string(problem)});
 }
 
 }  // namespace snug::service

@@ -105,11 +105,11 @@ bool ClosureReporter::is_first_report(ReservationProblem problem, const std::str
 void ClosureReporter::warn_holder(const model::Holding& holding, ReservationProblem problem,
                                   const std::string& problem_text) {
   const bool over_committed = problem == ReservationProblem::kOverCommitment;
-  api_.warn({.name_space = holding.name_space,
-             .pod = holding.pod,
-             .uid = holding.uid,
-             .reason = over_committed ? "GpuOverCommitted" : "GpuClosed",
-             .note = problem_text});
+  api_.notify({.name_space = holding.name_space,
+               .name = holding.pod,
+               .uid = holding.uid,
+               .reason = over_committed ? "GpuOverCommitted" : "GpuClosed",
+               .note = problem_text});
 }
 
 }  // namespace snug::service

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "service/error_reply.hpp"
 #include "snug/codec/kube_objects.hpp"
+#include "snug/explain/event_sentences.hpp"
 #include "snug/explain/explain.hpp"
+#include "snug/request/near_misses.hpp"
 
 namespace snug::service {
 namespace {
@@ -39,6 +42,22 @@ void set_explanation(const explain::Explanation& explanation, codec::ExplainRepl
     reply.advice.push_back(
         {std::string(explain::kAdviceKindNames[advice.kind]), advice.sentence, advice.command});
   }
+}
+
+/// The names of the nodes' GPU models, sorted.
+std::vector<std::string> models_of(const model::Snapshot& snapshot) {
+  std::set<std::string_view> names;
+  std::vector<bool> is_known(snapshot.models == nullptr ? 1 : snapshot.models->size());
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
+    if (snapshot.nodes[slot] == nullptr) continue;
+    for (const model::GpuState& gpu : snapshot.nodes[slot]->gpus) {
+      // Most GPUs are of a model that was seen before; model 0 may be any.
+      if (gpu.info->model_id != 0 && is_known[gpu.info->model_id]) continue;
+      is_known[gpu.info->model_id] = true;
+      if (!gpu.info->model.empty()) names.insert(gpu.info->model);
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
@@ -125,12 +144,30 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
   const explain::Explanation explanation = explain::explain(input);
   set_explanation(explanation, reply);
   reply.notes = notes_for(claim.pod().facts, explanation);
+  const std::string unmatched =
+      request::unmatched_models(*claim.pod().request, models_of(snapshot));
+  if (!unmatched.empty()) reply.notes.push_back(unmatched);
   if (explanation.feasible > 0) {
     if (auto best = explain::compare_best(input)) reply.placement = {*std::move(best), "now"};
   }
   if (!per_node) return;
   std::vector<codec::ExplainReply::Node>& rows = reply.per_node.emplace();
   for (const explain::NodeReason& reason : explanation.per_node) rows.push_back(to_reply(reason));
+}
+
+std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal) {
+  const auto claim = PodClaim::make(pod, parts_.policy.current());
+  if (!claim) return model::message(claim.error());
+  const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
+  const std::string unmatched =
+      request::unmatched_models(*claim->pod().request, models_of(*snapshot));
+  if (!unmatched.empty()) return model::message(refusal) + ": " + unmatched;
+  const std::vector<std::string> in_flight = parts_.ledger.uids_in_flight();
+  const std::vector<std::string_view> protected_uids(in_flight.begin(), in_flight.end());
+  const base::MutexLock lock(mutex_);
+  return explain::refusal_sentence(refusal, explain::explain({.snapshot = *snapshot,
+                                                              .incoming = claim->view(),
+                                                              .protected_uids = protected_uids}));
 }
 
 void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::ExplainReply& reply) {
@@ -175,6 +212,8 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
 std::vector<std::string> ExplainService::notes_for(const model::PodFacts& pod,
                                                    const explain::Explanation& explanation) const {
   std::vector<std::string> notes;
+  for (const request::NearMiss& near_miss : request::near_misses(pod))
+    notes.push_back(near_miss.sentence);
   if (explanation.nodes == 0 && explanation.advice.empty() && pod.annotations.empty())
     notes.emplace_back("the pod asks for no GPU, so Snug does not restrict where it goes");
   if (explanation.lacking_host_resources > 0) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "service/decision_line.hpp"
 #include "service/memos.hpp"
 #include "service/named_victims.hpp"
 #include "service/readers.hpp"
@@ -14,25 +15,29 @@ ExtenderService::ExtenderService(ServiceParts parts, ServiceOptions options)
       options_(std::move(options)),
       readers_(std::make_unique<Readers>(options_.limits)),
       memos_(std::make_unique<Memos>()),
-      named_victims_(std::make_unique<NamedVictims>(parts_.clock, options_.limits)) {}
+      named_victims_(std::make_unique<NamedVictims>(parts_.clock, options_.limits)),
+      attempts_(std::make_unique<AttemptCounter>(options_.limits)) {}
 
 ExtenderService::~ExtenderService() = default;
 
 namespace {
 
-/// Runs one call, and records its duration and success in the metrics. If Snug is not ready,
-/// answers 503 without running the call.
+/// Runs one call, and records its duration and success in the metrics and its decision in the log.
+/// If Snug is not ready, answers 503 without running the call.
 template <typename Call>
-Reply measured(const ServiceParts& parts, Verb verb, codec::ReplyShape shape, const Call& call) {
+Reply measured(const ServiceParts& parts, AttemptCounter& attempts, Verb verb,
+               codec::ReplyShape shape, const Call& call) {
+  DecisionLine line(verb, parts.log, attempts);
   const base::TimePoint call_start = parts.clock.now();
   const bool is_ready = parts.readiness.is_ready();
   if (!is_ready) parts.readiness.note_refused_call();
-  Reply reply = is_ready ? call()
+  Reply reply = is_ready ? call(line)
                          : Reply{503, codec::write_error(shape, "Snug is not ready: " +
                                                                     parts.readiness.why_not())};
   const auto call_duration =
       std::chrono::duration_cast<std::chrono::microseconds>(parts.clock.now() - call_start);
   parts.metrics.verb_done(verb, reply.status == 200, call_duration.count());
+  line.write(call_duration);
   return reply;
 }
 
@@ -51,24 +56,24 @@ plan::Plan stay_on(std::string_view node, std::span<const std::string_view> cand
 }  // namespace
 
 Reply ExtenderService::filter(std::string& body) {
-  return measured(parts_, Verb::kFilter, codec::ReplyShape::kFilter,
-                  [&] { return run_filter(body); });
+  return measured(parts_, *attempts_, Verb::kFilter, codec::ReplyShape::kFilter,
+                  [&](DecisionLine& line) { return run_filter(body, line); });
 }
 
 Reply ExtenderService::prioritize(std::string& body) {
-  return measured(parts_, Verb::kPrioritize, codec::ReplyShape::kPrioritize,
-                  [&] { return run_prioritize(body); });
+  return measured(parts_, *attempts_, Verb::kPrioritize, codec::ReplyShape::kPrioritize,
+                  [&](DecisionLine& line) { return run_prioritize(body, line); });
 }
 
 Reply ExtenderService::preempt(std::string& body) {
-  return measured(parts_, Verb::kPreempt, codec::ReplyShape::kPreempt,
-                  [&] { return run_preempt(body); });
+  return measured(parts_, *attempts_, Verb::kPreempt, codec::ReplyShape::kPreempt,
+                  [&](DecisionLine& line) { return run_preempt(body, line); });
 }
 
 Reply ExtenderService::bind(std::string& body) {
   const WriteFence::Term term = parts_.fence.term();
-  return measured(parts_, Verb::kBind, codec::ReplyShape::kBind,
-                  [&] { return run_bind(body, term); });
+  return measured(parts_, *attempts_, Verb::kBind, codec::ReplyShape::kBind,
+                  [&](DecisionLine& line) { return run_bind(body, term, line); });
 }
 
 AnswerMode ExtenderService::mode_for(const model::PodFacts& pod) const {

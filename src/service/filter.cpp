@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "service/decision_line.hpp"
 #include "service/readers.hpp"
 #include "snug/plan/plan.hpp"
 #include "snug/service/extender_service.hpp"
@@ -37,7 +38,7 @@ std::optional<std::size_t> awaited_node(const codec::ScheduleCall& call, const P
 
 }  // namespace
 
-Reply ExtenderService::run_filter(std::string& body) {
+Reply ExtenderService::run_filter(std::string& body, DecisionLine& line) {
   Readers::Lent reader(*readers_);
   base::Result<codec::ScheduleCall> call = reader->read_schedule(body);
   if (!call) {
@@ -52,27 +53,30 @@ Reply ExtenderService::run_filter(std::string& body) {
   }
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
   const std::string& uid = pod->facts.uid;
+  line.about(pod->facts);
   // Snug need not wake this pod: freed capacity cannot make it feasible, and kube-scheduler retries
   // it by itself when somebody edits it.
-  if (!pod->request) return refuse_everywhere(*call, uid, pod->request.error(), {});
+  if (!pod->request) return refuse_everywhere(*call, uid, pod->request.error(), {}, line);
   if (pod->request->empty()) return {200, codec::write_filter_all(*call)};
   if (!options_.serves(pod->facts.scheduler_name))
-    return refuse_everywhere(*call, uid, {model::ReasonCode::kNotServed, {}}, {});
+    return refuse_everywhere(*call, uid, {model::ReasonCode::kNotServed, {}}, {}, line);
   // The snapshot must be read before the policy: if the policy changes in between, the ledger's
   // freed_generation becomes higher than the snapshot's, which wakes the pod.
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) {
-    return refuse_everywhere(*call, uid, claim.error(), {.freed = snapshot->freed_generation});
+    return refuse_everywhere(*call, uid, claim.error(), {.freed = snapshot->freed_generation},
+                             line);
   }
-  return filter_claim(*call, *claim, snapshot);
+  return filter_claim(*call, *claim, snapshot, line);
 }
 
 Reply ExtenderService::filter_claim(const codec::ScheduleCall& call, const PodClaim& claim,
-                                    const model::SnapshotPtr& snapshot) {
+                                    const model::SnapshotPtr& snapshot, DecisionLine& line) {
   const model::PodFacts& pod = claim.pod().facts;
   const plan::Plan plan = decide(call.node_names, claim, *snapshot);
-  if (!plan.winner) return refuse_each(call, claim, plan, *snapshot);
+  if (!plan.winner) return refuse_each(call, claim, plan, *snapshot, line);
+  line.decided({}, call.node_names[*plan.winner]);
   parts_.pending.note_accepted(pod.uid);
   parts_.placements.note_decision(
       pod.uid, {.snapshot = snapshot,
@@ -96,28 +100,32 @@ Reply ExtenderService::filter_claim(const codec::ScheduleCall& call, const PodCl
 }
 
 void ExtenderService::note_refused(std::string_view uid, const model::Refusal& refusal,
-                                   const RetryCondition& retry_condition) {
+                                   const RetryCondition& retry_condition, DecisionLine& line) {
   parts_.metrics.pod_refused(refusal.code);
+  line.decided(model::reason_row(refusal.code).code);
   parts_.ledger.end_intent(uid);
   parts_.pending.note_refused(uid, refusal, retry_condition);
   // kube-scheduler may call filter for a pod that has already ended. The refusal of such a pod must
   // not be kept. The check comes last, since the pod may end at any time.
-  if (parts_.ledger.has_ended(uid)) parts_.pending.note_accepted(uid);
+  if (parts_.ledger.has_ended(uid)) return parts_.pending.note_accepted(uid);
+  if (parts_.events != nullptr) parts_.events->note_refused(uid, refusal.code);
 }
 
 Reply ExtenderService::refuse_everywhere(const codec::ScheduleCall& call, std::string_view uid,
                                          const model::Refusal& refusal,
-                                         const RetryCondition& retry_condition) {
+                                         const RetryCondition& retry_condition,
+                                         DecisionLine& line) {
   const std::string refusal_text = model::message(refusal);
   codec::FilterResult filter_result;
   for (std::size_t i = 0; i < call.node_names.size(); ++i)
     filter_result.unresolvable.emplace_back(i, refusal_text);
-  note_refused(uid, refusal, retry_condition);
+  note_refused(uid, refusal, retry_condition, line);
   return {200, codec::write_filter(call, filter_result)};
 }
 
 Reply ExtenderService::refuse_each(const codec::ScheduleCall& call, const PodClaim& claim,
-                                   const plan::Plan& plan, const model::Snapshot& snapshot) {
+                                   const plan::Plan& plan, const model::Snapshot& snapshot,
+                                   DecisionLine& line) {
   codec::FilterResult filter_result;
   std::vector<std::string> reason_texts;
   reason_texts.reserve(model::all_reasons().size());
@@ -143,7 +151,7 @@ Reply ExtenderService::refuse_each(const codec::ScheduleCall& call, const PodCla
     retry_condition.ended_intents = snapshot.ended_intents_generation;
   }
   note_refused(claim.pod().facts.uid, {static_cast<model::ReasonCode>(most_frequent), {}},
-               retry_condition);
+               retry_condition, line);
   return {200, codec::write_filter(call, filter_result)};
 }
 

@@ -56,13 +56,13 @@ void LayoutReporter::look_at(const model::Snapshot& snapshot, const PendingPods&
     const std::string_view node = layout_changes.awaited_by(*pending_pod.pod->request);
     if (node.empty() || written_events_.size() >= max_written_events_) continue;
     if (!written_events_.insert(pod.uid + " " + std::string(node)).second) continue;
-    api_.warn({.name_space = pod.name_space,
-               .pod = pod.name,
-               .uid = pod.uid,
-               .reason = "MigReconfiguring",
-               .note = "node " + std::string(node) + ": " +
-                       model::message(model::ReasonCode::kReconfiguring) +
-                       "; no other node offers what the pod asks for"});
+    api_.notify({.name_space = pod.name_space,
+                 .name = pod.name,
+                 .uid = pod.uid,
+                 .reason = "MigReconfiguring",
+                 .note = "node " + std::string(node) + ": " +
+                         model::message(model::ReasonCode::kReconfiguring) +
+                         "; no other node offers what the pod asks for"});
   }
 }
 

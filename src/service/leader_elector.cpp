@@ -244,7 +244,7 @@ void LeaderElector::report_conflict(const std::string& lease_holder) {
                 "cluster (remove one of them), or schedulerLease does not name the Lease of that "
                 "scheduler";
   parts_.log.write(LogLevel::kError, notice.note);
-  parts_.api.warn(notice);
+  parts_.api.notify(notice);
 }
 
 void LeaderElector::end_conflict() {

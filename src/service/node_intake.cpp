@@ -15,12 +15,12 @@ void NodeIntake::replace(std::vector<model::NodeFacts> nodes) {
     inventories.push_back(read_inventory(node));
     listed_names.insert(node.name);
   }
-  std::erase_if(logged_closures_, [&](const auto& logged_closure) {
-    return !listed_names.contains(logged_closure.first);
-  });
+  const auto is_gone = [&](const auto& closure) { return !listed_names.contains(closure.first); };
+  std::erase_if(logged_closures_, is_gone);
+  std::erase_if(event_closures_, is_gone);
   left_out_nodes_.clear();
-  if (ledger_.replace_nodes(std::move(inventories)) > 0) {
-    const auto ledger_names = ledger_.snapshot()->names;
+  if (parts_.ledger.replace_nodes(std::move(inventories)) > 0) {
+    const auto ledger_names = parts_.ledger.snapshot()->names;
     for (model::NodeFacts& node : nodes) {
       if (!ledger_names->contains(node.name)) leave_out_node(std::move(node));
     }
@@ -29,7 +29,7 @@ void NodeIntake::replace(std::vector<model::NodeFacts> nodes) {
 }
 
 void NodeIntake::put(model::NodeFacts node) {
-  if (ledger_.put_node(read_inventory(node))) {
+  if (parts_.ledger.put_node(read_inventory(node))) {
     left_out_nodes_.erase(node.name);
   } else {
     leave_out_node(std::move(node));
@@ -39,29 +39,48 @@ void NodeIntake::put(model::NodeFacts node) {
 
 void NodeIntake::remove(std::string_view node_name) {
   logged_closures_.erase(std::string(node_name));
+  event_closures_.erase(std::string(node_name));
   left_out_nodes_.erase(std::string(node_name));
-  ledger_.remove_node(node_name);
+  parts_.ledger.remove_node(node_name);
   fill_free_slots();
   log_left_out();
 }
 
 model::NodeInventory NodeIntake::read_inventory(const model::NodeFacts& node) {
   model::NodeInventory inventory = codec::read_inventory(node, limits_);
-  if (inventory.closed_message.empty()) {
-    logged_closures_.erase(node.name);
-    return inventory;
-  }
-  std::string& logged_reason = logged_closures_[node.name];
-  if (logged_reason != inventory.closed_message) {
-    logged_reason = inventory.closed_message;
-    // A node whose MIG layout is being changed is not counted as a problem, since the count would
-    // raise an alert.
-    if (inventory.closed_to_all != model::ReasonCode::kReconfiguring) {
-      metrics_.reservation_problem(ReservationProblem::kNodeClosed);
-    }
-    log_.write(LogLevel::kWarn, "node " + node.name + ": " + logged_reason);
-  }
+  // A node whose MIG layout is being changed is not a problem: it would raise an alert.
+  report_closure(node.name, inventory.closed_message,
+                 inventory.closed_to_all != model::ReasonCode::kReconfiguring);
   return inventory;
+}
+
+void NodeIntake::report_closure(const std::string& node_name, const std::string& reason,
+                                bool is_problem) {
+  if (reason.empty()) {
+    logged_closures_.erase(node_name);
+  } else if (std::string& logged_reason = logged_closures_[node_name]; logged_reason != reason) {
+    logged_reason = reason;
+    if (is_problem) parts_.metrics.reservation_problem(ReservationProblem::kNodeClosed);
+    parts_.log.write(LogLevel::kWarn, "node " + node_name + ": " + reason, {{"node", node_name}});
+  }
+  if (!parts_.readiness.is_leader()) return;
+  const auto told = event_closures_.find(node_name);
+  const bool is_told = told != event_closures_.end();
+  const bool is_closed = !reason.empty() && is_problem;
+  if (is_closed == is_told && (!is_told || told->second == reason)) return;
+  if (is_closed) {
+    event_closures_[node_name] = reason;
+  } else {
+    event_closures_.erase(told);
+  }
+  parts_.api.notify({.name_space = {},
+                     .name = node_name,
+                     .uid = node_name,
+                     .reason = is_closed ? "GpuInventoryUnusable" : "GpuInventoryUsable",
+                     .note = is_closed ? "the node takes no GPU pods from Snug: " + reason
+                                       : "the node's GPU inventory can be used again",
+                     .about = model::ObjectKind::kNode,
+                     .type = is_closed ? model::EventType::kWarning : model::EventType::kNormal});
 }
 
 void NodeIntake::leave_out_node(model::NodeFacts node) {
@@ -73,7 +92,7 @@ void NodeIntake::leave_out_node(model::NodeFacts node) {
 
 void NodeIntake::fill_free_slots() {
   while (!left_out_nodes_.empty() &&
-         ledger_.put_node(read_inventory(left_out_nodes_.begin()->second))) {
+         parts_.ledger.put_node(read_inventory(left_out_nodes_.begin()->second))) {
     left_out_nodes_.erase(left_out_nodes_.begin());
   }
 }
@@ -82,14 +101,14 @@ void NodeIntake::log_left_out() {
   if (left_out_nodes_.size() == std::exchange(logged_left_out_count_, left_out_nodes_.size()))
     return;
   if (left_out_nodes_.empty()) {
-    log_.write(LogLevel::kInfo, "all nodes are in the ledger again");
+    parts_.log.write(LogLevel::kInfo, "all nodes are in the ledger again");
     return;
   }
   const bool all_counted = left_out_nodes_.size() < static_cast<std::size_t>(limits_.max_nodes);
-  log_.write(LogLevel::kError, (all_counted ? "" : "at least ") +
-                                   std::to_string(left_out_nodes_.size()) +
-                                   " nodes are not in the ledger: there are more than maxNodes (" +
-                                   std::to_string(limits_.max_nodes) + ")");
+  parts_.log.write(LogLevel::kError,
+                   (all_counted ? "" : "at least ") + std::to_string(left_out_nodes_.size()) +
+                       " nodes are not in the ledger: there are more than maxNodes (" +
+                       std::to_string(limits_.max_nodes) + ")");
 }
 
 }  // namespace snug::service

@@ -1,5 +1,6 @@
 // Adds nodes to the ledger with the inventories that they publish. Keeps the nodes beyond maxNodes
-// until the ledger has room for them. Used by one thread.
+// until the ledger has room for them. Reports nodes whose inventory cannot be used. Used by one
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +14,22 @@
 #include "snug/ledger/ledger.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/service/ports.hpp"
+#include "snug/service/readiness.hpp"
 
 namespace snug::service {
 
+struct NodeIntakeParts {
+  ledger::Ledger& ledger;
+  const Readiness& readiness;
+  ApiPort& api;
+  Metrics& metrics;
+  Log& log;
+};
+
 class NodeIntake {
  public:
-  NodeIntake(ledger::Ledger& ledger, Metrics& metrics, Log& log, const base::Limits& limits)
-      : ledger_(ledger), metrics_(metrics), log_(log), limits_(limits) {}
+  NodeIntake(const NodeIntakeParts& parts, const base::Limits& limits)
+      : parts_(parts), limits_(limits) {}
 
   /// Replaces all nodes by those of a list.
   void replace(std::vector<model::NodeFacts> nodes);
@@ -27,19 +37,21 @@ class NodeIntake {
   void remove(std::string_view node_name);
 
  private:
-  /// Returns the node's inventory. If the node is closed, logs the reason once.
+  /// Returns the node's inventory. If the node is closed, reports the reason once.
   [[nodiscard]] model::NodeInventory read_inventory(const model::NodeFacts& node);
+  /// Logs and counts why the node is closed, and writes an event on the node if this Snug leads. If
+  /// `reason` is empty, writes an event if one has said that the node is closed.
+  void report_closure(const std::string& node_name, const std::string& reason, bool is_problem);
   void leave_out_node(model::NodeFacts node);
   /// Adds left-out nodes to the ledger, while it has room.
   void fill_free_slots();
   /// Logs the number of left-out nodes if it has changed.
   void log_left_out();
 
-  ledger::Ledger& ledger_;
-  Metrics& metrics_;
-  Log& log_;
+  const NodeIntakeParts parts_;
   const base::Limits limits_;
   std::unordered_map<std::string, std::string> logged_closures_;  // logged reason, by node name
+  std::unordered_map<std::string, std::string> event_closures_;   // the reason in its last event
   /// The nodes for which the ledger has no room, by name. If this map has maxNodes entries, a new
   /// node is ignored until its next change or the next list.
   std::map<std::string, model::NodeFacts> left_out_nodes_;

@@ -115,6 +115,13 @@ void PendingPods::note_accepted(std::string_view uid) {
   forget_refusal(uid);
 }
 
+std::optional<model::Refusal> PendingPods::refusal_of(std::string_view uid) const {
+  const base::MutexLock lock(mutex_);
+  const auto refusal = refusals_.find(uid);
+  if (refusal == refusals_.end()) return std::nullopt;
+  return refusal->second.refusal;
+}
+
 bool PendingPods::any_retryable(base::Generation freed, base::Generation ended_intents) const {
   const base::MutexLock lock(mutex_);
   if (refusals_.empty()) return false;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "service/decision_line.hpp"
 #include "service/named_victims.hpp"
 #include "service/readers.hpp"
 #include "snug/base/limits.hpp"
@@ -92,7 +93,7 @@ bool ExtenderService::awaits_evictions(const codec::PreemptCall& call, const Pod
                                     fit_memo);
 }
 
-Reply ExtenderService::run_preempt(std::string& body) {
+Reply ExtenderService::run_preempt(std::string& body, DecisionLine& line) {
   Readers::Lent reader(*readers_);
   base::Result<codec::PreemptCall> call = reader->read_preempt(body);
   if (!call) {
@@ -101,6 +102,7 @@ Reply ExtenderService::run_preempt(std::string& body) {
   }
   Reply no_victims{200, codec::write_preempt({})};
   const PodInfoPtr pod = parts_.pending.intern(std::move(call->pod));
+  line.about(pod->facts);
   if (!pod->request) return no_victims;
   if (pod->request->empty()) return {200, codec::write_preempt(call->candidates)};
   // No pod is evicted for a preemptor that already holds GPUs from an earlier bind.
@@ -121,6 +123,7 @@ Reply ExtenderService::run_preempt(std::string& body) {
   const std::vector<codec::NodeVictims> answer =
       choose_on_each(*call, *claim, *snapshot, protected_uids);
   named_victims_->note(pod->facts.uid, answer);
+  if (answer.size() == 1) line.decided({}, answer.front().node);
   return {200, codec::write_preempt(answer)};
 }
 

@@ -22,7 +22,7 @@ struct Reconciler::Jobs {
        const std::optional<admission::CardRange>& mirrored_cards)
       : bound_pods({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
         pod_nominator(parts.ledger, parts.log, limits),
-        node_intake(parts.ledger, parts.metrics, parts.log, limits),
+        node_intake({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
         pod_waker({parts.ledger, parts.pending, parts.api, parts.metrics, parts.log, parts.clock},
                   limits),
         bind_settler(
@@ -114,6 +114,9 @@ void Reconciler::pods_listed(std::vector<model::PodFacts> pods) {
   }
   jobs_->pod_nominator.replaced(list_result.dropped_nominations);
   parts_.demand.observe_pod_list(observed_pods);
+  if (parts_.events != nullptr) {
+    for (const PodInfoPtr& pod : unbound_pods) parts_.events->note_unbound(pod);
+  }
   parts_.pending.replace(std::move(unbound_pods));
   parts_.readiness.mark_listed(Resource::kPods);
 }
@@ -136,6 +139,7 @@ void Reconciler::unbound_pod_changed(model::PodFacts facts) {
   PodInfoPtr pod = parts_.pending.intern(std::move(facts));
   note_demand(*pod);
   jobs_->pod_nominator.update(*pod);
+  if (parts_.events != nullptr) parts_.events->note_unbound(pod);
   parts_.pending.put(std::move(pod));
 }
 

@@ -132,7 +132,7 @@ TEST_F(KubeAnswersTest, ARefusedEventIsLoggedWithTheStatusOfTheReply) {
     refusal.status = row.status;
     refusal.body = status_json(row.status, "because");
     server.script("event", refusal);
-    api.warn({"ns", "pod-1", "uid-1", "Malformed", std::to_string(row.status)});
+    api.notify({"ns", "pod-1", "uid-1", "Malformed", std::to_string(row.status)});
     EXPECT_TRUE(bench.log.wait_for(
         "the event `Malformed` about the pod ns/pod-1 was not written: " + row.answered_by +
         " to its POST: because"));

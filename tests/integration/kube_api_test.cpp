@@ -425,7 +425,7 @@ model::Notice notice(const std::string& note) {
 
 TEST_F(KubeApiTest, AWarningIsWrittenAsAnEventAboutThePod) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  api.warn(notice("gpu-fraction `2x` is wrong"));
+  api.notify(notice("gpu-fraction `2x` is wrong"));
   ASSERT_TRUE(server.wait_seen("event", 1));
   const auto seen = server.seen("event")[0];
   EXPECT_EQ(seen.target, "/apis/events.k8s.io/v1/namespaces/ns/events");
@@ -449,8 +449,8 @@ TEST_F(KubeApiTest, AWarningIsWrittenAsAnEventAboutThePod) {
 TEST_F(KubeApiTest, LongAndBrokenNotesAreMadeToFit) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   model::Notice long_one = notice(std::string(1023, 'x') + "\xC3\xA4\xFF");
-  long_one.pod = std::string(236, 'a') + "-" + std::string(16, 'b');
-  api.warn(long_one);
+  long_one.name = std::string(236, 'a') + "-" + std::string(16, 'b');
+  api.notify(long_one);
   ASSERT_TRUE(server.wait_seen("event", 1));
   const json event = json::parse(server.seen("event")[0].body);
   EXPECT_EQ(event.at("note").get<std::string>().size(), 1023U);
@@ -459,14 +459,14 @@ TEST_F(KubeApiTest, LongAndBrokenNotesAreMadeToFit) {
 
 TEST_F(KubeApiTest, TheSameWarningIsNotRepeatedUntilItsTimeIsOver) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  for (int i = 0; i < 10; ++i) api.warn(notice("a"));
-  api.warn(notice("b"));
+  for (int i = 0; i < 10; ++i) api.notify(notice("a"));
+  api.notify(notice("b"));
   ASSERT_TRUE(server.wait_seen("event", 2));
   bench.clock.advance(std::chrono::milliseconds(bench.limits.event_repeat_ms - 1));
-  api.warn(notice("a"));
+  api.notify(notice("a"));
   bench.clock.advance(std::chrono::milliseconds(1));
-  api.warn(notice("a"));
-  api.warn(notice("last"));
+  api.notify(notice("a"));
+  api.notify(notice("last"));
   ASSERT_TRUE(server.wait_seen("event", 4));
   std::vector<std::string> notes;
   for (const auto& seen : server.seen("event")) {
@@ -480,9 +480,9 @@ TEST(KubeApiFaultTest, WarningsNeverWaitAndTheQueueIsBounded) {
   bench.limits.max_queued_events = 4;
   const BadServer server(BadServer::Manner::kSilent);
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  api.warn(notice("first"));
+  api.notify(notice("first"));
   ASSERT_TRUE(server.requests.wait([](int count) { return count == 1; }));
-  for (int i = 0; i < 10; ++i) api.warn(notice(std::to_string(i)));
+  for (int i = 0; i < 10; ++i) api.notify(notice(std::to_string(i)));
   EXPECT_EQ(bench.metrics.counts.get().dropped, 6);
 }
 

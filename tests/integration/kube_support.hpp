@@ -99,7 +99,9 @@ class RecordingMetrics final : public NoMetrics {
 
 class RecordingLog final : public service::Log {
  public:
-  void write(service::LogLevel, std::string_view message) override {
+  [[nodiscard]] bool is_enabled(service::LogLevel) const override { return true; }
+  void write_line(service::LogLevel, std::string_view message,
+                  std::span<const service::LogField>) override {
     text.change([&](std::string& t) { t.append(message).append("\n"); });
   }
   [[nodiscard]] bool wait_for(std::string_view part) const {

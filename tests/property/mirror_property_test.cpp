@@ -52,7 +52,7 @@ class PatchedNodes final : public service::ApiPort {
     return std::optional<model::PodFacts>();
   }
   base::Result<void> wake_pending_pods(base::Generation) override { return {}; }
-  void warn(const model::Notice&) override {}
+  void notify(const model::Notice&) override {}
 
   static void set(model::NodeInventory& node, const service::MirroredCapacity& capacity) {
     model::ListedAmounts listed;

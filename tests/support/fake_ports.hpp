@@ -43,7 +43,9 @@ class UnmirroredApi : public service::ApiPort {
 
 class NoLog final : public service::Log {
  public:
-  void write(service::LogLevel, std::string_view) override {}
+  [[nodiscard]] bool is_enabled(service::LogLevel) const override { return false; }
+  void write_line(service::LogLevel, std::string_view,
+                  std::span<const service::LogField>) override {}
 };
 
 /// Keeps all log entries. Thread-safe.
@@ -51,9 +53,34 @@ class FakeLog final : public service::Log {
  public:
   using Entry = std::pair<service::LogLevel, std::string>;
 
-  void write(service::LogLevel level, std::string_view message) override {
+  service::LogLevel lowest_level = service::LogLevel::kDebug;
+
+  [[nodiscard]] bool is_enabled(service::LogLevel level) const override {
+    return level >= lowest_level;
+  }
+  /// Keeps the message, and the fields as ` key=value`.
+  void write_line(service::LogLevel level, std::string_view message,
+                  std::span<const service::LogField> fields) override {
+    std::string line(message);
+    std::string field_text;
+    for (const service::LogField& field : fields) {
+      field_text.append(" ").append(field.key).append("=");
+      if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+        field_text.append(*text);
+      } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
+        field_text.append(std::to_string(*number));
+      } else {
+        field_text.append("DURATION");
+      }
+    }
     const base::MutexLock lock(mutex_);
-    entries_.emplace_back(level, message);
+    entries_.emplace_back(level, std::move(line));
+    fields_.push_back(std::move(field_text));
+  }
+  /// The fields of all entries.
+  [[nodiscard]] std::vector<std::string> fields() const {
+    const base::MutexLock lock(mutex_);
+    return fields_;
   }
   [[nodiscard]] std::vector<Entry> entries() const {
     const base::MutexLock lock(mutex_);
@@ -74,11 +101,13 @@ class FakeLog final : public service::Log {
   void clear() {
     const base::MutexLock lock(mutex_);
     entries_.clear();
+    fields_.clear();
   }
 
  private:
   mutable base::Mutex mutex_;
   std::vector<Entry> entries_ SNUG_GUARDED_BY(mutex_);
+  std::vector<std::string> fields_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug

@@ -83,6 +83,9 @@
   ROW(webhook_renew_s,         10'368'000,  "seconds before the end of its validity at which the webhook's certificate is replaced: 120 days, so that a cluster may be off for months") \
   ROW(max_queued_events,       1'024,       "Kubernetes events queued to be written, and events remembered for event_repeat_ms; further events are dropped and counted") \
   ROW(event_repeat_ms,         300'000,     "milliseconds in which an identical Kubernetes event is not written again; an API server keeps events for an hour") \
+  ROW(pod_events_per_s,        50,          "Kubernetes events per second about binds, refusals and likely mistakes in pods, on average; as many as kube-scheduler writes by default; events about binds beyond max_queued_events are dropped") \
+  ROW(refusal_event_delay_ms,  2'000,       "milliseconds for which a pod must have been refused before an event says so; most waits for a promised place are shorter") \
+  ROW(refusal_event_repeat_ms, 600'000,     "milliseconds between two events about the same pod and reason; 100,000 pending pods cause at most pod_events_per_s") \
   ROW(history_points,          360,         "points of GET /v1/history; six hours") \
   ROW(history_interval_ms,     60'000,      "milliseconds between two points of GET /v1/history; more would only cost memory, since Prometheus has the metrics") \
   ROW(max_gpu_series,          16'384,      "GPUs that have metrics of their own, in the order of their nodes' names; at six series each, a scrape of some 15 MB") \

@@ -1,9 +1,12 @@
 // What Snug writes to the API server, apart from the Lease: bindings and events. Plain data.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include "snug/base/clock.hpp"
+#include "snug/base/enum_names.hpp"
 #include "snug/model/node_inventory.hpp"
 
 namespace snug::model {
@@ -20,14 +23,25 @@ struct Binding {
   base::TimePoint not_after = base::TimePoint::max();
 };
 
-/// A Kubernetes event about a pod, or about a Lease.
+/// The kind of the object that an event is about.
+enum class ObjectKind : std::uint8_t { kPod, kNode, kLease };
+inline constexpr base::EnumNames kObjectKindNames{
+    std::array{base::EnumName{ObjectKind::kPod, "Pod"}, base::EnumName{ObjectKind::kNode, "Node"},
+               base::EnumName{ObjectKind::kLease, "Lease"}}};
+
+enum class EventType : std::uint8_t { kWarning, kNormal };
+inline constexpr base::EnumNames kEventTypeNames{std::array{
+    base::EnumName{EventType::kWarning, "Warning"}, base::EnumName{EventType::kNormal, "Normal"}}};
+
+/// A Kubernetes event about one object.
 struct Notice {
-  std::string name_space;
-  std::string pod;
-  std::string uid;
-  std::string reason;  // a constant in CamelCase
-  std::string note;    // one sentence
-  bool lease = false;  // true: the event is about a Lease, and `pod` is its name
+  std::string name_space;  // of the object; empty for a node
+  std::string name;        // of the object
+  std::string uid;         // of the object; for a node its name, as the kubelet writes it
+  std::string reason;      // a constant in CamelCase
+  std::string note;        // one sentence
+  ObjectKind about = ObjectKind::kPod;
+  EventType type = EventType::kWarning;
 };
 
 }  // namespace snug::model

@@ -16,6 +16,10 @@
 
 namespace snug::model {
 
+/// The maximum number of PodFacts::stray_keys, and the longest of them in bytes.
+inline constexpr std::size_t kMaxStrayKeys = 8;
+inline constexpr std::size_t kMaxStrayKeyBytes = 128;
+
 /// A sidecar is an init container with restartPolicy Always.
 enum class ContainerType : std::uint8_t { kApp, kInit, kSidecar };
 
@@ -60,6 +64,9 @@ struct PodFacts {
   /// Only the keys that Snug reads: gpu-*, snug.dev/*, kubectl.kubernetes.io/default-container.
   std::map<std::string, std::string, std::less<>> annotations;
   std::map<std::string, std::string, std::less<>> labels;
+  /// Annotations and container resources by which other systems, or misspelled keys, ask for GPUs
+  /// (request/near_misses.hpp), with the beginnings of their values; at most kMaxStrayKeys.
+  std::map<std::string, std::string, std::less<>> stray_keys;
   std::size_t annotation_bytes = 0;  // size of all annotations, even those not in `annotations`
 
   friend bool operator==(const PodFacts&, const PodFacts&) = default;

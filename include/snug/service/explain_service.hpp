@@ -50,6 +50,10 @@ class ExplainService {
   /// is pending or holds GPUs. 503: Snug is not ready.
   [[nodiscard]] Reply explain(const ExplainQuery& query);
 
+  /// Why no node takes the pod, which asks for GPUs, and what would help: a sentence for an event.
+  /// `refusal`: the reason that filter gave.
+  [[nodiscard]] std::string refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal);
+
  private:
   [[nodiscard]] Reply explain_pod(const ExplainQuery& query);
   [[nodiscard]] Reply explain_manifest(const ExplainQuery& query);

@@ -20,6 +20,7 @@
 #include "snug/plan/plan.hpp"
 #include "snug/service/pending_pods.hpp"
 #include "snug/service/placement_log.hpp"
+#include "snug/service/pod_events.hpp"
 #include "snug/service/pod_info.hpp"
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
@@ -29,6 +30,8 @@
 
 namespace snug::service {
 
+class AttemptCounter;
+class DecisionLine;
 class NamedVictims;
 
 /// The objects that ExtenderService uses. They must outlive it.
@@ -44,6 +47,7 @@ struct ServiceParts {
   Log& log;
   const base::Clock& clock;
   PodCreator* pod_creator = nullptr;  // null unless in embedded mode
+  PodEvents* events = nullptr;        // null: no events about single pods
 };
 
 class ExtenderService {
@@ -63,9 +67,10 @@ class ExtenderService {
   class Readers;
   class Memos;
   using Names = std::span<const std::string_view>;
-  /// A bind call, and WriteFence::term() at its arrival.
+  /// A bind call, WriteFence::term() at its arrival, and its line in the log.
   struct Bind : codec::BindCall {
     WriteFence::Term term = 0;
+    DecisionLine& line;
   };
 
   [[nodiscard]] AnswerMode mode_for(const model::PodFacts& pod) const;
@@ -76,25 +81,26 @@ class ExtenderService {
   /// Keeps why the pod that was just bound is on its node, for explanations.
   void note_placement(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply filter_claim(const codec::ScheduleCall& call, const PodClaim& claim,
-                                   const model::SnapshotPtr& snapshot);
+                                   const model::SnapshotPtr& snapshot, DecisionLine& line);
   [[nodiscard]] Reply refuse_everywhere(const codec::ScheduleCall& call, std::string_view uid,
                                         const model::Refusal& refusal,
-                                        const RetryCondition& retry_condition);
+                                        const RetryCondition& retry_condition, DecisionLine& line);
   [[nodiscard]] Reply refuse_each(const codec::ScheduleCall& call, const PodClaim& claim,
-                                  const plan::Plan& plan, const model::Snapshot& snapshot);
+                                  const plan::Plan& plan, const model::Snapshot& snapshot,
+                                  DecisionLine& line);
   void note_refused(std::string_view uid, const model::Refusal& refusal,
-                    const RetryCondition& retry_condition);
-  [[nodiscard]] Reply run_filter(std::string& body);
-  [[nodiscard]] Reply run_prioritize(std::string& body);
-  [[nodiscard]] Reply run_preempt(std::string& body);
+                    const RetryCondition& retry_condition, DecisionLine& line);
+  [[nodiscard]] Reply run_filter(std::string& body, DecisionLine& line);
+  [[nodiscard]] Reply run_prioritize(std::string& body, DecisionLine& line);
+  [[nodiscard]] Reply run_preempt(std::string& body, DecisionLine& line);
   [[nodiscard]] bool awaits_evictions(const codec::PreemptCall& call, const PodClaim& claim,
                                       const model::Snapshot& snapshot) const;
-  [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term);
+  [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term, DecisionLine& line);
   [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod_info);
   [[nodiscard]] Reply bind_claim(const Bind& call, const PodClaim& claim);
   [[nodiscard]] Reply bind_without_gpu(const Bind& call, const model::PodFacts& pod);
   [[nodiscard]] Reply write_binding(const Bind& call, const PodClaim& claim,
-                                    const model::Holding& holding);
+                                    const model::HoldingPtr& holding);
   /// Sends the binding to the API server. Fails with kUnavailable if the write fence is closed, or
   /// was reopened after the call arrived.
   [[nodiscard]] base::Result<void> send_binding(const Bind& call, model::StringMap annotations);
@@ -103,14 +109,15 @@ class ExtenderService {
   enum class Reserved : std::uint8_t { kNothing, kGpus };
   [[nodiscard]] Reply after_refusal(const Bind& call, Reserved reserved,
                                     const base::Error& conflict);
-  [[nodiscard]] Reply bind_error(const codec::BindCall& call, BindOutcome outcome,
-                                 std::string_view sentence);
+  [[nodiscard]] Reply bind_error(const Bind& call, BindOutcome outcome, std::string_view sentence);
+  [[nodiscard]] Reply bind_success(const Bind& call, BindOutcome outcome);
 
   ServiceParts parts_;
   ServiceOptions options_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<Memos> memos_;
   std::unique_ptr<NamedVictims> named_victims_;
+  std::unique_ptr<AttemptCounter> attempts_;
 };
 
 }  // namespace snug::service

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,6 +69,8 @@ class PendingPods {
   void note_refused(std::string_view uid, model::Refusal refusal,
                     const RetryCondition& retry_condition);
   void note_accepted(std::string_view uid);
+  /// Why Snug last refused the pod; nullopt: it is not refused.
+  [[nodiscard]] std::optional<model::Refusal> refusal_of(std::string_view uid) const;
   /// Whether any refused pod can be retried, given the ledger's generations of freed capacity and
   /// of ended intents.
   [[nodiscard]] bool any_retryable(base::Generation freed, base::Generation ended_intents) const;

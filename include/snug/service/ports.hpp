@@ -5,11 +5,15 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "snug/admission/mirrored_resources.hpp"
@@ -70,9 +74,9 @@ class ApiPort {
   [[nodiscard]] virtual base::Result<void> write_mirror_parameters(
       const std::optional<admission::CardRange>& cards) = 0;
 
-  /// Queues a Warning event and returns without waiting. If the queue is full, an event is dropped
-  /// and counted in the metrics.
-  virtual void warn(const model::Notice& notice) = 0;
+  /// Queues an event and returns without waiting. If the queue is full, the event is dropped and
+  /// counted in the metrics.
+  virtual void notify(const model::Notice& notice) = 0;
 };
 
 /// One Lease: the one that elects the leading Snug (leader/election.hpp), or a scheduler's.
@@ -310,10 +314,26 @@ class Metrics {
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
 
+/// A named value of a log line. Durations are written in milliseconds.
+struct LogField {
+  std::string_view key;
+  std::variant<std::string_view, std::int64_t, std::chrono::microseconds> value;
+};
+
+/// Lines for operators. The fields of a line are named as in the logs of Kubernetes: `namespace`,
+/// `pod`, `uid`, `node`, `verb`, `reason`, `duration_ms`.
 class Log {
  public:
   virtual ~Log() = default;
-  virtual void write(LogLevel level, std::string_view message) = 0;
+  /// Whether lines of this level are written. A caller need not collect fields for others.
+  [[nodiscard]] virtual bool is_enabled(LogLevel level) const = 0;
+  virtual void write_line(LogLevel level, std::string_view message,
+                          std::span<const LogField> fields) = 0;
+
+  void write(LogLevel level, std::string_view message,
+             std::initializer_list<LogField> fields = {}) {
+    write_line(level, message, {fields.begin(), fields.size()});
+  }
 };
 
 }  // namespace snug::service

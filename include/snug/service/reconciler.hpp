@@ -18,6 +18,7 @@
 #include "snug/ledger/demand_tracker.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/service/pending_pods.hpp"
+#include "snug/service/pod_events.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
 
@@ -32,6 +33,7 @@ struct ReconcilerParts {
   Metrics& metrics;
   Log& log;
   const base::Clock& clock;
+  PodEvents* events = nullptr;  // null: no events about single pods
 };
 
 class Reconciler final : public ClusterSink {

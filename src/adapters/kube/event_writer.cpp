@@ -47,7 +47,7 @@ EventWriter::~EventWriter() {
   writer_thread_.join();
 }
 
-void EventWriter::warn(const model::Notice& notice) {
+void EventWriter::notify(const model::Notice& notice) {
   std::string repeat_key = notice.uid;
   repeat_key.append("\n").append(notice.reason).append("\n").append(notice.note);
   const base::MutexLock lock(mutex_);
@@ -92,9 +92,11 @@ void EventWriter::write_queued_events() {
 }
 
 void EventWriter::post_event(const model::Notice& notice) {
-  auto names_valid = codec::check_object_name("namespace", notice.name_space);
+  // The API server takes events about objects without a namespace only in this one and kube-system.
+  const std::string name_space = notice.name_space.empty() ? "default" : notice.name_space;
+  auto names_valid = codec::check_object_name("namespace", name_space);
   if (names_valid)
-    names_valid = codec::check_object_name(notice.lease ? "Lease" : "pod", notice.pod);
+    names_valid = codec::check_object_name(model::kObjectKindNames[notice.about], notice.name);
   if (!names_valid) {
     log_.write(service::LogLevel::kWarn,
                "an event cannot be written: " + names_valid.error().message);
@@ -102,7 +104,7 @@ void EventWriter::post_event(const model::Notice& notice) {
   }
   ApiRequest event_request;
   event_request.method = "POST";
-  event_request.target = "/apis/events.k8s.io/v1/namespaces/" + notice.name_space + "/events";
+  event_request.target = "/apis/events.k8s.io/v1/namespaces/" + name_space + "/events";
   event_request.content_type = "application/json";
   event_request.body = codec::write_event(notice, {.host = reporting_host_,
                                                    .number = event_name_random_(),
@@ -110,10 +112,11 @@ void EventWriter::post_event(const model::Notice& notice) {
   const base::Result<void> event_outcome =
       write_outcome("its POST", api_caller_.call(service::ApiCall::kEvent, event_request));
   if (event_outcome) return;
-  log_.write(service::LogLevel::kWarn, "the event `" + notice.reason + "` about the " +
-                                           (notice.lease ? "Lease " : "pod ") + notice.name_space +
-                                           "/" + notice.pod +
-                                           " was not written: " + event_outcome.error().message);
+  log_.write(service::LogLevel::kWarn,
+             "the event `" + notice.reason + "` about the " +
+                 std::string(model::kObjectKindNames[notice.about]) + " " +
+                 (notice.name_space.empty() ? "" : notice.name_space + "/") + notice.name +
+                 " was not written: " + event_outcome.error().message);
 }
 
 }  // namespace snug::kube

@@ -1,5 +1,5 @@
-// Writes Kubernetes Warning events from a bounded queue, in a thread of its own, so that warn()
-// never waits for the network. An event is not written if another event of the last event_repeat_ms
+// Writes Kubernetes events from a bounded queue, in a thread of its own, so that notify() never
+// waits for the network. An event is not written if another event of the last event_repeat_ms
 // had the same object, reason and note. An event that cannot be written is logged and dropped.
 // Thread-safe.
 #pragma once
@@ -23,7 +23,7 @@ class EventWriter {
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
-  void warn(const model::Notice& notice) SNUG_EXCLUDES(mutex_);
+  void notify(const model::Notice& notice) SNUG_EXCLUDES(mutex_);
 
  private:
   void forget_old_events() SNUG_REQUIRES(mutex_);

@@ -50,6 +50,12 @@ std::string random_hex() {
   return base::hex_number((std::uint64_t{entropy()} << 32U) | entropy());
 }
 
+/// Events are written one after the other, on a connection that no bind waits for.
+base::Limits event_limits(base::Limits limits) {
+  limits.api_connections = 1;
+  return limits;
+}
+
 }  // namespace
 
 struct KubeApi::State {
@@ -59,7 +65,10 @@ struct KubeApi::State {
         clock(context.clock),
         process_tag(random_hex()),
         api_caller(endpoint, the_options, context),
-        event_writer(api_caller, the_options, context) {}
+        limits_of_events(event_limits(context.limits)),
+        event_caller(endpoint, the_options,
+                     {limits_of_events, context.metrics, context.log, context.clock}),
+        event_writer(event_caller, the_options, context) {}
 
   base::Result<void> patch_room(CallDeadline deadline, const std::string& object_path,
                                 base::Generation room);
@@ -74,6 +83,8 @@ struct KubeApi::State {
   const std::string process_tag;  // random: makes the values of snug.dev/room unique
   std::atomic<std::uint64_t> room_patches{0};
   ApiCaller api_caller;
+  const base::Limits limits_of_events;
+  ApiCaller event_caller;
   EventWriter event_writer;
   base::Mutex node_mutex;
   /// The node annotated last; empty: unknown.
@@ -249,6 +260,6 @@ base::Result<void> KubeApi::write_mirror_parameters(
       reply);
 }
 
-void KubeApi::warn(const model::Notice& notice) { state_->event_writer.warn(notice); }
+void KubeApi::notify(const model::Notice& notice) { state_->event_writer.notify(notice); }
 
 }  // namespace snug::kube

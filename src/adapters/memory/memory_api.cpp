@@ -191,7 +191,7 @@ std::optional<admission::CardRange> MemoryApi::mirror_parameters() const {
   return mirror_parameters_;
 }
 
-void MemoryApi::warn(const model::Notice& notice) {
+void MemoryApi::notify(const model::Notice& notice) {
   const base::MutexLock lock(mutex_);
   notices_.push_back(notice);
   while (static_cast<std::int64_t>(notices_.size()) > limits_.max_queued_events) {

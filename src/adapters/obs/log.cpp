@@ -26,26 +26,70 @@ spdlog::level::level_enum to_spdlog(service::LogLevel level) {
   return spdlog::level::err;
 }
 
-/// Escapes the message for a line of the log, because spdlog's patterns do not escape it.
-std::string escape(std::string_view message, LogFormat format) {
-  if (format == LogFormat::kJson) {
-    return nlohmann::json(message).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
-  std::string escaped_message;
-  for (const char c : message) {
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// A line of text must not contain a line break that would forge another line.
+void append_safe(std::string& out, std::string_view text) {
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') {
-      escaped_message += "\\n";
+      out += "\\n";
     } else {
-      escaped_message += byte < 0x20 || byte == 0x7F ? '?' : c;
+      out += byte < 0x20 || byte == 0x7F ? '?' : c;
     }
   }
-  return escaped_message;
+}
+
+/// Microseconds in milliseconds: `0.184`.
+std::string milliseconds_text(std::chrono::microseconds duration) {
+  const std::string digits = std::to_string(1'000 + duration.count() % 1'000);
+  return std::to_string(duration.count() / 1'000) + "." + digits.substr(1);
+}
+
+bool needs_quotes(std::string_view text) {
+  return text.empty() || text.find_first_of(" =\"") != std::string_view::npos;
+}
+
+void append_value(std::string& out, std::string_view text, LogFormat format) {
+  if (format == LogFormat::kJson) {
+    out += json_text(text);
+  } else if (needs_quotes(text)) {
+    append_safe(out, json_text(text));
+  } else {
+    append_safe(out, text);
+  }
+}
+
+/// The line after its time and level: spdlog's patterns do not escape.
+std::string line_text(std::string_view message, std::span<const service::LogField> fields,
+                      LogFormat format) {
+  std::string line;
+  if (format == LogFormat::kJson) {
+    line = json_text(message);
+  } else {
+    append_safe(line, message);
+  }
+  for (const service::LogField& field : fields) {
+    if (format == LogFormat::kJson) {
+      line.append(",\"").append(field.key).append("\":");
+    } else {
+      line.append(" ").append(field.key).append("=");
+    }
+    if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+      append_value(line, *text, format);
+    } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
+      line += std::to_string(*number);
+    } else {
+      line += milliseconds_text(std::get<std::chrono::microseconds>(field.value));
+    }
+  }
+  return line;
 }
 
 constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
-constexpr const char* kJsonPattern =
-    R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%v})";
+constexpr const char* kJsonPattern = R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","msg":%v})";
 
 }  // namespace
 
@@ -73,9 +117,11 @@ SpdlogLog::SpdlogLog(LogOptions options, std::ostream& stream)
 
 SpdlogLog::~SpdlogLog() = default;
 
-void SpdlogLog::write(service::LogLevel level, std::string_view message) {
-  if (level < options_.level) return;
-  logger_->spdlog.log(to_spdlog(level), spdlog::string_view_t(escape(message, options_.format)));
+void SpdlogLog::write_line(service::LogLevel level, std::string_view message,
+                           std::span<const service::LogField> fields) {
+  if (!is_enabled(level)) return;
+  logger_->spdlog.log(to_spdlog(level),
+                      spdlog::string_view_t(line_text(message, fields, options_.format)));
 }
 
 }  // namespace snug::obs

@@ -261,6 +261,9 @@ TEST(ExtenderCodecTest, PrioritizeAndBindRepliesHaveTheExactShape) {
             R"([{"Host":"myhost","Score":1},{"Host":"b","Score":10}])");
   EXPECT_EQ(codec::write_bind(""), R"({"Error":""})");
   EXPECT_EQ(codec::write_bind("it is gone"), R"({"Error":"it is gone"})");
+  // kube-scheduler formats what people read; it only logs the replies of write_error().
+  EXPECT_EQ(codec::write_bind("is \"25%\""), "{\"Error\":\"is \\\"25\uFF05\\\"\"}");
+  EXPECT_EQ(codec::write_error(codec::ReplyShape::kBind, "25%"), R"({"Error":"25%"})");
 }
 
 TEST(ExtenderCodecTest, ErrorsHaveTheShapeOfTheirVerb) {

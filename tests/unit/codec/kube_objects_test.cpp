@@ -59,6 +59,40 @@ TEST(KubeObjectsTest, APodIsReadWithEveryFieldThatSnugUses) {
   EXPECT_EQ(*pod, expected);
 }
 
+TEST(KubeObjectsTest, StrayKeysAreFewAndShort) {
+  struct Row {
+    std::string annotations;
+    std::string limits;
+    model::StringMap expected;
+  };
+  std::string many = R"("gpufraction":"1")";
+  model::StringMap eight;
+  for (int i = 10; i < 30; ++i) {
+    const std::string key = "nvidia.com/container." + std::to_string(i);
+    many += ",\"" + key + R"(":"x")";
+    if (i < 17) eight[key] = "x";
+  }
+  eight["gpufraction"] = "1";
+  const Row rows[] = {
+      {R"("gpu_fraction":"0.5","other":"x","gpufraction":null)", "", {{"gpu_fraction", "0.5"}}},
+      {R"("snug.dev/gpu-fraction":"0.5")", "", {}},  // Snug's own keys are kept anyway
+      {"", R"("aliyun.com/gpu-mem":3,"cpu":"1","x.io/y":"1")", {{"aliyun.com/gpu-mem", "3"}}},
+      {R"("nvidia.com/container.)" + std::string(200, 'a') + R"(":"x")", "", {}},
+      {R"("gpu_fraction":")" + std::string(500, 'v') + R"(")",
+       "",
+       {{"gpu_fraction", std::string(64, 'v')}}},
+      {many, R"("aliyun.com/gpu-mem":"3")", eight},
+  };
+  codec::KubeObjectReader reader{base::Limits{}};
+  for (const Row& row : rows) {
+    const auto pod = reader.read_pod(
+        R"({"metadata":{"name":"p","namespace":"d","uid":"u","annotations":{)" + row.annotations +
+        R"(}},"spec":{"containers":[{"name":"m","resources":{"limits":{)" + row.limits + "}}}]}}");
+    ASSERT_TRUE(pod) << pod.error().message;
+    EXPECT_EQ(pod->stray_keys, row.expected) << row.annotations << row.limits;
+  }
+}
+
 TEST(KubeObjectsTest, EveryAnnotationCountsForTheirSize) {
   codec::KubeObjectReader reader{base::Limits{}};
   const auto pod =

@@ -112,6 +112,11 @@ TEST(KubeProtoTest, EachFieldGivesTheFactsThatJsonGives) {
       R"({"spec":{"priority":2147483647}})",
       R"({"spec":{"containers":[{"name":"a","resources":{"requests":{"nvidia.com/gpu":"1"}}},
                                 {"name":"a"}]}})",
+      R"({"metadata":{"annotations":{"gpu_fraction":"0.5","nvidia.com/use-gputype":"A100",
+          "other":"x","nvidia.com/container.a.gpu-memory.limit":"8Gi"}}})",
+      R"({"spec":{"containers":[{"name":"a","resources":{"limits":
+          {"aliyun.com/gpu-mem":"3","nvidia.com/gpumem":"3000","example.com/x":"1"}}},
+          {"name":"b","resources":{"requests":{"volcano.sh/vgpu-memory":"4k"}}}]}})",
       R"({"spec":{"affinity":{}}})",
       R"({"spec":{"affinity":{"nodeAffinity":{}}}})",
       R"({"spec":{"affinity":{"nodeAffinity":

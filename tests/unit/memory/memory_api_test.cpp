@@ -278,11 +278,11 @@ TEST(MemoryApiTest, TouchesAreCountedAndTheLastNoticesKept) {
   EXPECT_TRUE(api.wake_pending_pods({1}).has_value());
   EXPECT_TRUE(api.wake_pending_pods({2}).has_value());
   EXPECT_EQ(api.wake_ups(), 2U);
-  for (const char* name : {"a", "b", "c"}) api.warn({"ml", name, "u", "Reason", "note"});
+  for (const char* name : {"a", "b", "c"}) api.notify({"ml", name, "u", "Reason", "note"});
   const auto notices = api.notices();
   ASSERT_EQ(notices.size(), 2U);
-  EXPECT_EQ(notices[0].pod, "b");
-  EXPECT_EQ(notices[1].pod, "c");
+  EXPECT_EQ(notices[0].name, "b");
+  EXPECT_EQ(notices[1].name, "c");
 }
 
 TEST(MemoryApiTest, TheMirroredCapacityIsOfOneNodeAndIsShown) {

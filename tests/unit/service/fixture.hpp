@@ -62,7 +62,7 @@ class ScriptedApi final : public service::ApiPort {
     if (parameters_error) return std::unexpected(*parameters_error);
     return {};
   }
-  void warn(const model::Notice& notice) override { notices.push_back(notice); }
+  void notify(const model::Notice& notice) override { notices.push_back(notice); }
 
   using Patch = std::pair<std::string, std::optional<model::MirroredAmounts>>;
   std::vector<Patch> patches;  // by set_mirrored_capacity(), in order

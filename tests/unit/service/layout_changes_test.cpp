@@ -52,7 +52,7 @@ TEST_F(LayoutChangesTest, APodThatOnlyAChangingNodeCouldServeIsToldSoOnce) {
   EXPECT_EQ(reason_of("whole"), "") << "n3 offers it";
   EXPECT_EQ(reason_of("share"), "") << "Snug is asked about it";
   ASSERT_EQ(api.notices.size(), 1U);
-  EXPECT_EQ(api.notices[0].pod, "slice");
+  EXPECT_EQ(api.notices[0].name, "slice");
   EXPECT_EQ(api.notices[0].reason, "MigReconfiguring");
   EXPECT_EQ(api.notices[0].note, "node n1: " + model::message(model::ReasonCode::kReconfiguring) +
                                      "; no other node offers what the pod asks for");
@@ -87,8 +87,8 @@ TEST_F(LayoutChangesTest, OnlySlicesThatTheCardsCanHaveAreAwaited) {
   }
   ASSERT_EQ(api.notices.size(), 5U);
   for (const auto& notice : api.notices) {
-    const std::string node = notice.pod == "a100" ? "n2" : "n1";
-    EXPECT_TRUE(notice.note.starts_with("node " + node + ": ")) << notice.pod << notice.note;
+    const std::string node = notice.name == "a100" ? "n2" : "n1";
+    EXPECT_TRUE(notice.note.starts_with("node " + node + ": ")) << notice.name << notice.note;
   }
 }
 

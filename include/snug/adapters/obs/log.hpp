@@ -28,7 +28,11 @@ class SpdlogLog final : public service::Log {
   SpdlogLog(const SpdlogLog&) = delete;
   SpdlogLog& operator=(const SpdlogLog&) = delete;
 
-  void write(service::LogLevel level, std::string_view message) override;
+  [[nodiscard]] bool is_enabled(service::LogLevel level) const override {
+    return level >= options_.level;
+  }
+  void write_line(service::LogLevel level, std::string_view message,
+                  std::span<const service::LogField> fields) override;
 
  private:
   struct Logger;
