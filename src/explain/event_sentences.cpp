@@ -80,6 +80,18 @@ std::string container_devices(const model::Holding& pod, const model::ReservedCo
   return text;
 }
 
+/// The sentence of the node without the reason's constant text, if the refusal says this already:
+/// what stands in parentheses after it.
+std::string_view without_reason(const NodeReason& node, model::ReasonCode said) {
+  std::string_view sentence = node.sentence;
+  const std::string reason_text = model::message(node.code) + " (";
+  if (node.code != said || !sentence.starts_with(reason_text) || !sentence.ends_with(')'))
+    return sentence;
+  sentence.remove_prefix(reason_text.size());
+  sentence.remove_suffix(1);
+  return sentence;
+}
+
 }  // namespace
 
 std::string assignment_sentence(const model::Holding& pod, const model::NodeState* node) {
@@ -112,7 +124,9 @@ std::string refusal_sentence(const model::Refusal& refusal, const Explanation& e
         .append(std::to_string(explanation.nodes))
         .append(" nodes)");
   }
-  if (explanation.nearest) text.append(". Nearest: ").append(explanation.nearest->sentence);
+  if (explanation.nearest) {
+    text.append(". Nearest: ").append(without_reason(*explanation.nearest, refusal.code));
+  }
   if (!explanation.advice.empty())
     text.append(". What would help: ").append(explanation.advice.front().sentence);
   return text;
