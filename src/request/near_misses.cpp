@@ -93,6 +93,10 @@ const OtherSystemRow* find_other_system(std::string_view key, bool resource) {
   return row == kOtherSystems.end() ? nullptr : &*row;
 }
 
+bool is_of_other_system(std::string_view key) {
+  return find_other_system(key, false) != nullptr || find_other_system(key, true) != nullptr;
+}
+
 /// The number of bytes to insert, delete, replace or swap with the next one, to make `a` into `b`.
 /// Texts above kMaxComparedBytes are cut.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -171,7 +175,7 @@ class Findings {
 
 void find_misspellings(const model::StringMap& annotations, Findings& findings) {
   for (const auto& [key, value] : annotations) {
-    if (is_request_key(key) || find_other_system(key, false) != nullptr) continue;
+    if (is_request_key(key) || is_of_other_system(key)) continue;
     const std::string_view meant = nearest_key(key);
     if (!meant.empty()) findings.add(misspelling(key, meant), false);
   }
@@ -251,7 +255,7 @@ std::string unmatched_models(const model::GpuRequest& request,
 
 bool is_stray_annotation(std::string_view key) {
   if (key.starts_with("gpu-") || key.size() > model::kMaxStrayKeyBytes) return false;
-  if (find_other_system(key, false) != nullptr) return true;
+  if (is_of_other_system(key)) return find_other_system(key, false) != nullptr;
   const std::size_t slash = key.rfind('/');
   const std::size_t begin = slash == std::string_view::npos ? 0 : slash + 1;
   if (key.size() < begin + 3 || lower(key[begin]) != 'g' || lower(key[begin + 1]) != 'p')

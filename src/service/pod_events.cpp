@@ -14,9 +14,9 @@ constexpr std::int64_t kOneEvent = 1'000;  // thousandths
 /// How long a sentence with advice is used again for equal requests.
 constexpr std::chrono::seconds kExplanationLife{10};
 constexpr std::size_t kMaxExplained = 256;
-/// The part of one core that explanations may take: after each, this many times its duration
-/// passes without another.
-constexpr int kPausePerExplanation = 9;
+/// Explanations may take this part of one core, and as much at once after a pause.
+constexpr int kExplanationPart = 10;
+constexpr std::chrono::milliseconds kExplanationBurst{500};
 constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
 std::string refusal_key(std::string_view uid, model::ReasonCode reason) {
@@ -125,6 +125,8 @@ void PodEvents::tick() {
 }
 
 void PodEvents::refill(base::TimePoint now) {
+  explanation_time_ = std::min<base::TimePoint::duration>(
+      kExplanationBurst, explanation_time_ + (now - refilled_) / kExplanationPart);
   const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - refilled_);
   refilled_ += passed;
   const std::int64_t most = kOneEvent * limits_.pod_events_per_s;
@@ -204,11 +206,11 @@ std::string PodEvents::refusal_note(const PodInfoPtr& pod, const model::Refusal&
   const auto known = explained_.find(key);
   if (known != explained_.end() && start - known->second.made < kExplanationLife)
     return known->second.sentence;
-  if (start < next_explanation_) return model::message(refusal);
+  if (explanation_time_ <= base::TimePoint::duration::zero()) return model::message(refusal);
   if (explained_.size() >= kMaxExplained) explained_.clear();
   std::string sentence = parts_.explanations.refusal_sentence(pod, refusal);
   const base::TimePoint end = parts_.clock.now();
-  next_explanation_ = end + kPausePerExplanation * (end - start);
+  explanation_time_ -= end - start;
   explained_[key] = {end, sentence};
   return sentence;
 }

@@ -99,7 +99,7 @@ class PodEvents {
   // Used only by the thread that calls tick().
   std::int64_t allowance_ = 0;  // events that may be written now, in thousandths
   base::TimePoint refilled_;
-  base::TimePoint next_explanation_;
+  base::TimePoint::duration explanation_time_{};  // that explanations may take now
   std::unordered_map<std::string, Explained> explained_;
 
   base::Mutex mutex_;

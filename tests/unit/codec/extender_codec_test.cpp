@@ -287,7 +287,7 @@ TEST(ExtenderCodecTest, AnyTextIsEscapedIntoValidJson) {
       {"cut \xc3", "cut \xEF\xBF\xBD"},
   };
   for (const auto& [text, read_back] : rows) {
-    const std::string reply = codec::write_bind(text);
+    const std::string reply = codec::write_error(codec::ReplyShape::kBind, text);
     const json parsed = json::parse(reply, nullptr, false);
     ASSERT_FALSE(parsed.is_discarded()) << reply;
     EXPECT_EQ(parsed.at("Error").get<std::string>(), read_back);

@@ -30,7 +30,7 @@ class DecisionLineTest : public testing::ServiceTest {
     return fields;
   }
 
-  testing::FakeLog kept;
+  FakeLog kept;
 };
 
 TEST_F(DecisionLineTest, EachCallHasOneLineAndAnAttemptOneRequest) {

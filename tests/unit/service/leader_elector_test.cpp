@@ -70,7 +70,7 @@ struct Snug {
                                   log, clock},
             service::ElectorOptions{.lease_name = "snug/snug-extender",
                                     .election = {.identity = std::move(identity)},
-                                    .about = {.name_space = "snug", .pod = "pod", .uid = "u"}}) {}
+                                    .about = {.name_space = "snug", .name = "pod", .uid = "u"}}) {}
 
   service::LeasePort* follow(LeaseStore* schedulers, const base::Clock& clock) {
     if (schedulers != nullptr) scheduler_lease.emplace(*schedulers, clock);

@@ -18,7 +18,7 @@ using testing::make_pod;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class DroppedEvents final : public testing::NoMetrics {
+class DroppedEvents final : public NoMetrics {
  public:
   void event_dropped() override { ++count; }
   int count = 0;
@@ -91,10 +91,10 @@ TEST_F(PodEventsTest, ABoundPodSaysWhatItWasGiven) {
   EXPECT_THAT(
       notes("GpuAssigned"),
       ElementsAre("GPU 0 (NVIDIA-A100-SXM4-40GB) of node n1: 10240 MiB, 25 %, no other pod on it",
-                  "GPU 0 (NVIDIA-A100-SXM4-40GB) of node n1: 3815 MiB, 9.3 %, shared with 2 pods",
-                  "on node n1: GPU 0 (NVIDIA-A100-SXM4-40GB): 20480 MiB, 50 %, shared with 2 pods; "
-                  "GPU 1 (NVIDIA-A100-SXM4-40GB): 20480 MiB, 50 %, no other pod on it",
-                  "GPU 2 (NVIDIA-A100-SXM4-40GB) of node n1: the whole GPU, 40960 MiB"));
+                  "GPU 0 (NVIDIA-A100-SXM4-40GB) of node n1: 3815 MiB, 9.3 %, shared with 1 pod",
+                  "on node n1: GPU 1 (NVIDIA-A100-SXM4-40GB): 20480 MiB, 50 %, no other pod on it; "
+                  "GPU 2 (NVIDIA-A100-SXM4-40GB): 20480 MiB, 50 %, no other pod on it",
+                  "GPU 3 (NVIDIA-A100-SXM4-40GB) of node n1: the whole GPU, 40960 MiB"));
   for (const model::Notice& notice : api.notices) {
     EXPECT_EQ(notice.type, model::EventType::kNormal);
     EXPECT_EQ(notice.about, model::ObjectKind::kPod);
@@ -191,7 +191,7 @@ TEST_F(PodEventsTest, AMalformedRequestIsQuotedAsItIs) {
   start_with_events();
   list({make_node("n1", 1, 40'960)});
   const auto reply = filter(show("b", {{"gpu-fraction", "25%"}}), {"n1"});
-  const std::string shown = reply["FailedAndUnresolvableNodes"]["n1"];
+  const auto shown = reply["FailedAndUnresolvableNodes"]["n1"].get<std::string>();
   EXPECT_THAT(shown, HasSubstr("gpu-fraction is \"25\uFF05\""));
   EXPECT_EQ(shown.find('%'), std::string::npos) << "kube-scheduler formats it";
   wait(limits.refusal_event_delay_ms);
