@@ -33,7 +33,7 @@ def snug_events(plane):
     while True:
         page = plane.admin.get(f"/apis/events.k8s.io/v1/events?limit=5000&continue={token}")
         for event in page["items"]:
-            if event["reportingController"].startswith("snug"):
+            if event["reportingController"] == "snug.dev/extender":
                 counts[event["regarding"].get("uid"), event["reason"]] += 1
         token = page["metadata"].get("continue", "")
         if not token:

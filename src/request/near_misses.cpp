@@ -58,22 +58,22 @@ constexpr auto kOtherSystems = std::to_array<OtherSystemRow>({
     {"kai.scheduler/gpu-compute-sharing-mode", false, "KAI Scheduler", kUseIsolation},
 });
 
-/// Names that people expect, too far from the right ones to be found as misspellings.
+/// Names that people expect after `gpu-`, too far from the right ones to be found as misspellings.
 struct OtherNameRow {
   std::string_view name;
   std::string_view meant;
 };
-constexpr auto kOtherNames = std::to_array<OtherNameRow>({{"gpu-mem", "gpu-memory"},
-                                                          {"gpu-share", "gpu-fraction"},
-                                                          {"gpu-portion", "gpu-fraction"},
-                                                          {"gpu-percent", "gpu-compute"},
-                                                          {"gpu-cores", "gpu-compute"},
-                                                          {"gpu-num", "gpu-count"},
-                                                          {"gpu-number", "gpu-count"},
-                                                          {"gpu-type", "gpu-model"},
-                                                          {"gpu-product", "gpu-model"},
-                                                          {"gpu-profile", "gpu-mig-profile"},
-                                                          {"gpu-mig", "gpu-mig-profile"}});
+constexpr auto kOtherNames = std::to_array<OtherNameRow>({{"mem", "gpu-memory"},
+                                                          {"share", "gpu-fraction"},
+                                                          {"portion", "gpu-fraction"},
+                                                          {"percent", "gpu-compute"},
+                                                          {"cores", "gpu-compute"},
+                                                          {"num", "gpu-count"},
+                                                          {"number", "gpu-count"},
+                                                          {"type", "gpu-model"},
+                                                          {"product", "gpu-model"},
+                                                          {"profile", "gpu-mig-profile"},
+                                                          {"mig", "gpu-mig-profile"}});
 
 constexpr std::size_t kMaxComparedBytes = 64;
 
@@ -137,8 +137,12 @@ std::string plain_name(std::string_view key) {
 std::string_view nearest_key(std::string_view key) {
   const std::string name = plain_name(key);
   if (!name.starts_with("gp") || name.size() > kMaxComparedBytes) return {};
-  const auto other_name = std::ranges::find(kOtherNames, name, &OtherNameRow::name);
-  if (other_name != kOtherNames.end()) return other_name->meant;
+  constexpr std::string_view kPrefix = "gpu-";
+  if (name.starts_with(kPrefix)) {
+    const auto other_name = std::ranges::find(
+        kOtherNames, std::string_view(name).substr(kPrefix.size()), &OtherNameRow::name);
+    if (other_name != kOtherNames.end()) return other_name->meant;
+  }
   std::string_view nearest;
   std::size_t fewest_edits = kMaxComparedBytes;
   for (const std::string_view known : request_keys()) {

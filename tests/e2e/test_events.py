@@ -54,7 +54,7 @@ class EventsTest(Scenario):
         return collections.Counter(
             (event["regarding"].get("uid"), event["reason"])
             for event in self.admin.list("/apis/events.k8s.io/v1/events")
-            if event["reportingController"].startswith("snug")
+            if event["reportingController"] == "snug.dev/extender"
             and event["regarding"].get("uid") in uids)
 
     def _filters(self):
