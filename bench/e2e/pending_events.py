@@ -11,7 +11,6 @@ event GpuRefused in ten minutes.
 
 import argparse
 import collections
-import json
 import sys
 import time
 
@@ -21,9 +20,9 @@ from harness.extender import Extender
 from harness.objects import gpu_node, share
 from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Session
-from run import post_all
 
 OWN_POD = "snug-0"
+POSTERS = 16
 
 
 def snug_events(plane):
@@ -54,10 +53,12 @@ def measure(plane, arguments):
     try:
         plane.admin.create_all(PODS, [share(f"holder-{number:04}", "8")
                                       for number in range(arguments.nodes)])
-        wait_until("all GPUs are held", lambda: len(extender.pods()) == arguments.nodes, 60)
+        wait_until("all GPUs are held", lambda: sum(
+            row["state"] == "bound" for row in extender.pods()) == arguments.nodes, 60)
         mark = plane.audit.mark()
-        started = post_all(plane.admin, [json.dumps(share(f"wait-{number:06}", "0.5")).encode()
-                                         for number in range(arguments.pods)])
+        started = time.monotonic()
+        plane.admin.create_all(PODS, (share(f"wait-{number:06}", "0.5")
+                                      for number in range(arguments.pods)), POSTERS)
         print(f"{arguments.pods} pods posted in {time.monotonic() - started:.0f} s")
         print("minute | filter calls | events by Snug | with GpuRefused | most for one pod | dropped "
               "| pods/status by kube-scheduler")

@@ -12,6 +12,21 @@
 namespace snug::kube {
 namespace {
 
+std::string object_kind(model::ObjectKind kind) {
+  switch (kind) {
+    case model::ObjectKind::kPod:
+      return "pod";
+    case model::ObjectKind::kNode:
+      return "node";
+    case model::ObjectKind::kLease:
+      break;
+  }
+  return "Lease";
+}
+
+/// How often the writing of an event is attempted while the API server does not answer.
+constexpr int kAttempts = 3;
+
 std::string host_name() {
   std::array<char, 256> host_buffer{};
   if (::gethostname(host_buffer.data(), host_buffer.size() - 1) != 0 || host_buffer[0] == '\0')
@@ -95,8 +110,7 @@ void EventWriter::post_event(const model::Notice& notice) {
   // The API server takes events about objects without a namespace only in this one and kube-system.
   const std::string name_space = notice.name_space.empty() ? "default" : notice.name_space;
   auto names_valid = codec::check_object_name("namespace", name_space);
-  if (names_valid)
-    names_valid = codec::check_object_name(model::kObjectKindNames[notice.about], notice.name);
+  if (names_valid) names_valid = codec::check_object_name(object_kind(notice.about), notice.name);
   if (!names_valid) {
     log_.write(service::LogLevel::kWarn,
                "an event cannot be written: " + names_valid.error().message);
@@ -109,12 +123,18 @@ void EventWriter::post_event(const model::Notice& notice) {
   event_request.body = codec::write_event(notice, {.host = reporting_host_,
                                                    .number = event_name_random_(),
                                                    .time = std::chrono::system_clock::now()});
-  const base::Result<void> event_outcome =
-      write_outcome("its POST", api_caller_.call(service::ApiCall::kEvent, event_request));
-  if (event_outcome) return;
+  base::Result<void> event_outcome;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    event_outcome =
+        write_outcome("its POST", api_caller_.call(service::ApiCall::kEvent, event_request));
+    if (event_outcome) return;
+    const base::ErrorCode code = event_outcome.error().code;
+    // The event has a name, so an earlier attempt may have been carried out.
+    if (attempt > 0 && code == base::ErrorCode::kConflict) return;
+    if (code != base::ErrorCode::kUnknown && code != base::ErrorCode::kUnavailable) break;
+  }
   log_.write(service::LogLevel::kWarn,
-             "the event `" + notice.reason + "` about the " +
-                 std::string(model::kObjectKindNames[notice.about]) + " " +
+             "the event `" + notice.reason + "` about the " + object_kind(notice.about) + " " +
                  (notice.name_space.empty() ? "" : notice.name_space + "/") + notice.name +
                  " was not written: " + event_outcome.error().message);
 }

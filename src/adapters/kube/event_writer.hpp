@@ -1,7 +1,7 @@
 // Writes Kubernetes events from a bounded queue, in a thread of its own, so that notify() never
 // waits for the network. An event is not written if another event of the last event_repeat_ms
-// had the same object, reason and note. An event that cannot be written is logged and dropped.
-// Thread-safe.
+// had the same object, reason and note. An event that cannot be written is logged and dropped, after
+// three attempts if the API server does not answer. Thread-safe.
 #pragma once
 
 #include <deque>
