@@ -123,15 +123,16 @@ TEST_F(KubeAnswersTest, ARefusalOfABindThatIsNotTheApiServersLeavesItUnknown) {
 TEST_F(KubeAnswersTest, ARefusedEventIsLoggedWithTheStatusOfTheReply) {
   struct Row {
     int status;
+    int attempts;
     std::string answered_by;
   };
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  for (const Row& row : {Row{302, "something that is not the API server answered 302"},
-                         Row{403, "the API server answered 403"}}) {
+  for (const Row& row : {Row{302, 3, "something that is not the API server answered 302"},
+                         Row{403, 1, "the API server answered 403"}}) {
     ScriptedReply refusal;
     refusal.status = row.status;
     refusal.body = status_json(row.status, "because");
-    server.script("event", refusal);
+    for (int i = 0; i < row.attempts; ++i) server.script("event", refusal);
     api.notify({"ns", "pod-1", "uid-1", "Malformed", std::to_string(row.status)});
     EXPECT_TRUE(bench.log.wait_for(
         "the event `Malformed` about the pod ns/pod-1 was not written: " + row.answered_by +
