@@ -90,7 +90,7 @@ Reply ExplainService::explain_pod(const ExplainQuery& query) {
 }
 
 Reply ExplainService::explain_manifest(const ExplainQuery& query) {
-  codec::KubeObjectReader reader(limits_);
+  codec::KubeObjectReader reader(options_.limits);
   base::Result<model::PodFacts> pod = reader.read_pod(*query.manifest);
   if (!pod) return error_reply(400, "manifest: " + pod.error().message);
   if (pod->name_space.empty()) pod->name_space = query.name_space.value_or("default");
@@ -111,9 +111,7 @@ void ExplainService::explain_unbound(const PodInfoPtr& pod, bool per_node,
     reply.notes = notes_for(pod->facts, {});
     return;
   }
-  const bool is_served =
-      scheduler_names_.empty() ||
-      std::ranges::find(scheduler_names_, pod->facts.scheduler_name) != scheduler_names_.end();
+  const bool is_served = options_.serves(pod->facts.scheduler_name);
   // A manifest need not name the scheduler: admission sets it when the pod is created.
   const bool is_hypothetical = reply.state == kHypothetical;
   const bool names_default =
@@ -126,7 +124,8 @@ void ExplainService::explain_unbound(const PodInfoPtr& pod, bool per_node,
   if (!is_served) {
     reply.notes.push_back(
         "the manifest names no scheduler; Snug serves pods whose schedulerName is " +
-        scheduler_names_.front() + ", which the admission defaults set when the pod is created");
+        options_.scheduler_names.front() +
+        ", which the admission defaults set when the pod is created");
   }
 }
 

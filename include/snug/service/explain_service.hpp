@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/codec/explain_codec.hpp"
 #include "snug/ledger/ledger.hpp"
@@ -19,6 +18,7 @@
 #include "snug/service/policy_store.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
+#include "snug/service/service_options.hpp"
 
 namespace snug::service {
 
@@ -42,9 +42,8 @@ struct ExplainParts {
 
 class ExplainService {
  public:
-  ExplainService(ExplainParts parts, std::vector<std::string> scheduler_names,
-                 const base::Limits& limits)
-      : parts_(parts), scheduler_names_(std::move(scheduler_names)), limits_(limits) {}
+  ExplainService(ExplainParts parts, ServiceOptions options)
+      : parts_(parts), options_(std::move(options)) {}
 
   /// Answers GET /v1/explain. 400: the query or the manifest is malformed. 404: no pod of this name
   /// is pending or holds GPUs. 503: Snug is not ready.
@@ -65,8 +64,7 @@ class ExplainService {
                                                    const explain::Explanation& explanation) const;
 
   ExplainParts parts_;
-  const std::vector<std::string> scheduler_names_;
-  const base::Limits limits_;
+  const ServiceOptions options_;
   base::Mutex mutex_;  // held during a computation
 };
 

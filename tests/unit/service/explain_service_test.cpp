@@ -18,9 +18,10 @@ class ExplainServiceTest : public ServiceTest {
     make_service({});
   }
   void make_service(std::vector<std::string> schedulers) {
+    scheduler_names = std::move(schedulers);
     explanations.emplace(
         service::ExplainParts{ledger, pending, readiness, *policy_store, placements, api},
-        std::move(schedulers), limits);
+        service_options());
   }
   json explain(const service::ExplainQuery& query, int status = 200) {
     const service::Reply reply = explanations->explain(query);
@@ -80,7 +81,7 @@ TEST_F(ExplainServiceTest, AfterARestartScoresAreThoseOfNow) {
   service::PlacementLog forgotten;
   explanations.emplace(
       service::ExplainParts{ledger, pending, readiness, *policy_store, forgotten, api},
-      std::vector<std::string>{}, limits);
+      service_options());
   api.pods["default/a"] = bound(pod, api.bindings.back());
   const json reply = explain_pod("a");
   EXPECT_EQ(reply.at("placement").at("decided"), "now");

@@ -145,12 +145,18 @@ struct ProcessParts {
 
 class ServiceTest : public ::testing::Test, protected ProcessParts {
  protected:
-  void start(service::AnswerMode answer = service::AnswerMode::kAuto) {
+  [[nodiscard]] service::ServiceOptions service_options(
+      service::AnswerMode answer = service::AnswerMode::kAuto) const {
     service::ServiceOptions options;
     options.answer = answer;
     options.limits = limits;
     options.kubernetes_minor = kubernetes_minor;
     options.scheduler_names = scheduler_names;
+    return options;
+  }
+
+  void start(service::AnswerMode answer = service::AnswerMode::kAuto) {
+    const service::ServiceOptions options = service_options(answer);
     base::Result<score::Policy> policy = codec::read_policy(policy_yaml, "policy", limits);
     ASSERT_TRUE(policy) << policy.error().message;
     policy_store.emplace(std::make_shared<const score::Policy>(*std::move(policy)));

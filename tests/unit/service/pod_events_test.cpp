@@ -30,17 +30,14 @@ class PodEventsTest : public testing::ServiceTest {
     start();
     explanations.emplace(
         service::ExplainParts{ledger, pending, readiness, *policy_store, placements, api},
-        scheduler_names, limits);
+        service_options());
     events.emplace(
         service::PodEventsParts{ledger, pending, readiness, *explanations, api, dropped, clock},
         scheduler_names, limits);
-    service::ServiceOptions options;
-    options.limits = limits;
-    options.scheduler_names = scheduler_names;
     service = std::make_unique<service::ExtenderService>(
         service::ServiceParts{ledger, pending, readiness, fence, *policy_store, placements, api,
                               metrics, log, clock, nullptr, &*events},
-        options);
+        service_options());
     watch.emplace(service::ReconcilerParts{ledger, pending, demand, readiness, api, metrics, log,
                                            clock, &*events},
                   limits);
