@@ -94,7 +94,7 @@ class Survey {
   [[nodiscard]] Trial& trial() { return trial_; }
 
   /// What the node at a position lacks.
-  [[nodiscard]] NodeReason node_reason(std::size_t i) const {
+  [[nodiscard]] NodeReason node_reason(std::size_t i) {
     const bool lacks_host_only =
         reasons_[i] == model::ReasonCode::kNone && !trial_.host_fits(slots_[i]);
     return {node(i).name(), reasons_[i],
@@ -102,7 +102,7 @@ class Survey {
                                   " have room, but the node lacks CPU, memory or pod slots"
                             : node_sentence(trial_, node(i), reasons_[i])};
   }
-  [[nodiscard]] std::vector<NodeReason> node_reasons() const {
+  [[nodiscard]] std::vector<NodeReason> node_reasons() {
     std::vector<NodeReason> reasons;
     for (std::size_t i = 0; i < slots_.size(); ++i) reasons.push_back(node_reason(i));
     return reasons;
@@ -130,14 +130,14 @@ class Survey {
   }
 
   /// The position of the node that needs the smallest change; nullopt: there is no node.
-  [[nodiscard]] std::optional<std::size_t> nearest() const {
+  [[nodiscard]] std::optional<std::size_t> nearest() {
     using Key = std::tuple<std::uint16_t, std::int64_t, std::size_t>;
     std::optional<Key> best;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (reasons_[i] == model::ReasonCode::kNone) continue;
       const std::uint16_t distance = model::reason_row(reasons_[i]).distance;
       if (best && distance > std::get<0>(*best)) continue;
-      const Key key{distance, shortfall_of(node(i), trial_.incoming().request).thousandths, i};
+      const Key key{distance, shortfall_of(trial_, node(i)).thousandths, i};
       if (!best || key < *best) best = key;
     }
     if (!best) return std::nullopt;
@@ -278,7 +278,7 @@ Explanation explain(const ExplainInput& input) {
   if (explanation.feasible > 0) return explanation;
   if (const auto nearest = survey.nearest()) {
     explanation.nearest = survey.node_reason(*nearest);
-    explanation.blockers = blockers_on(survey.node(*nearest), input.incoming.request);
+    explanation.blockers = blockers_on(survey.trial(), survey.node(*nearest));
   }
   explanation.advice = find_advice(input, survey);
   return explanation;

@@ -22,6 +22,7 @@ std::string gpu_name(const model::NodeState& node, std::size_t gpu) {
 namespace {
 
 constexpr std::int64_t kFullGpu = 1000;  // thousandths
+constexpr std::size_t kLongList = 200;   // bytes after which a list of GPUs ends with "…"
 
 std::string amounts(std::int64_t memory_mib, std::int64_t compute_milli) {
   return std::to_string(memory_mib) + " MiB and " + base::percent_of_gpu({compute_milli});
@@ -34,11 +35,12 @@ fit::Charge need_of(const model::ContainerRequest& container_request, const mode
   return fit::charge(container_request, gpu.memory);
 }
 
-GpuShortfall gpu_shortfall(const model::NodeState& node, std::size_t position,
-                           const model::ContainerRequest& container_request) {
+GpuShortfall gpu_shortfall(Trial& trial, const model::NodeState& node, std::size_t position) {
   const model::GpuState& gpu = node.gpus[position];
-  // The size of a vanished GPU may be unknown.
-  if (gpu.memory.value <= 0) return {.gpu = position, .thousandths = 2 * kFullGpu};
+  // The size of a vanished GPU may be unknown. No room helps on a GPU that is not suitable.
+  if (gpu.memory.value <= 0 || !trial.is_suitable(node, position))
+    return {.gpu = position, .thousandths = 2 * kFullGpu};
+  const model::ContainerRequest& container_request = trial.incoming().request.containers.front();
   const fit::Charge need = need_of(container_request, gpu);
   const bool open = gpu.closure == model::GpuClosure::kOpen;
   const std::int64_t free_memory = open ? gpu.free_memory().value : 0;
@@ -84,7 +86,7 @@ std::string modes_text(const model::NodeState& node) {
         .append(std::to_string(gpu.info->index))
         .append(": ")
         .append(modes);
-    if (text.size() > 200) return text + "…";
+    if (text.size() > kLongList) return text + "…";
   }
   return text;
 }
@@ -118,10 +120,11 @@ std::string units_text(const model::NodeState& node, const model::GpuRequest& re
   return text;
 }
 
-std::string room_text(const model::NodeState& node, const model::GpuRequest& request) {
+std::string room_text(Trial& trial, const model::NodeState& node) {
+  const model::GpuRequest& request = trial.incoming().request;
   if (request.is_kubelet_assigned()) return units_text(node, request);
   if (node.gpus.empty()) return "node " + node.name() + " has no GPU";
-  const GpuShortfall shortfall = shortfall_of(node, request);
+  const GpuShortfall shortfall = shortfall_of(trial, node);
   const model::GpuState& gpu = node.gpus[shortfall.gpu];
   if (fit::serves_slices(*gpu.info)) return slices_text(node, shortfall.gpu);
   const std::string name = gpu_name(node, shortfall.gpu) + " of node " + node.name();
@@ -152,7 +155,7 @@ std::string closed_gpus_text(const model::NodeState& node) {
         .append(node.name())
         .append(" is closed: ")
         .append(model::to_string(gpu.closure));
-    if (text.size() > 200) return text + "…";
+    if (text.size() > kLongList) return text + "…";
   }
   return text;
 }
@@ -167,21 +170,20 @@ std::string cap_text(const Trial& trial) {
 
 }  // namespace
 
-GpuShortfall shortfall_of(const model::NodeState& node, const model::GpuRequest& request) {
+GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node) {
+  const model::GpuRequest& request = trial.incoming().request;
   if (request.containers.empty() || request.is_kubelet_assigned() || node.gpus.empty()) return {};
   const model::ContainerRequest& first = request.containers.front();
   std::vector<GpuShortfall> shortfalls;
   for (std::size_t i = 0; i < node.gpus.size(); ++i)
-    shortfalls.push_back(gpu_shortfall(node, i, first));
+    shortfalls.push_back(gpu_shortfall(trial, node, i));
   std::ranges::stable_sort(shortfalls, {}, &GpuShortfall::thousandths);
   const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(1, first.count));
   return shortfalls[std::min(needed, shortfalls.size()) - 1];
 }
 
-std::string node_sentence(const Trial& trial, const model::NodeState& node,
-                          model::ReasonCode reason) {
+std::string node_sentence(Trial& trial, const model::NodeState& node, model::ReasonCode reason) {
   using enum model::ReasonCode;
-  const model::GpuRequest& request = trial.incoming().request;
   const std::string general = model::message(reason);
   const auto with = [&](const std::string& details) {
     return details.empty() ? general : general + " (" + details + ")";
@@ -207,14 +209,15 @@ std::string node_sentence(const Trial& trial, const model::NodeState& node,
     case kTooLarge:
       return with("node " + node.name() + " has " + gpus_text(node));
     case kNoRoom:
-      return with(room_text(node, request));
+      return with(room_text(trial, node));
     default:
       return with("node " + node.name());
   }
 }
 
-std::vector<Blocker> blockers_on(const model::NodeState& node, const model::GpuRequest& request) {
-  const GpuShortfall shortfall = shortfall_of(node, request);
+std::vector<Blocker> blockers_on(Trial& trial, const model::NodeState& node) {
+  const model::GpuRequest& request = trial.incoming().request;
+  const GpuShortfall shortfall = shortfall_of(trial, node);
   std::vector<Blocker> blockers;
   for (const model::HoldingPtr& holding : node.holdings) {
     Blocker blocker{.node = node.name(),

@@ -22,18 +22,17 @@ struct GpuShortfall {
   std::int64_t thousandths = 0;    // the larger of both, in thousandths of the GPU
 };
 
-/// The shortfall of the node: of the GPU that would have to get more room, so that as many GPUs as
-/// the request needs have room. The first container with devices decides.
-[[nodiscard]] GpuShortfall shortfall_of(const model::NodeState& node,
-                                        const model::GpuRequest& request);
+/// The shortfall of the node for the trial's request: of the GPU that would have to get more room,
+/// so that as many suitable GPUs as the request needs have room. The first container with devices
+/// decides.
+[[nodiscard]] GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node);
 
 /// What the node lacks, by the reason that the trial gave.
-[[nodiscard]] std::string node_sentence(const Trial& trial, const model::NodeState& node,
+[[nodiscard]] std::string node_sentence(Trial& trial, const model::NodeState& node,
                                         model::ReasonCode reason);
 
 /// The pods that hold what the pod lacks on the node: on the GPU of shortfall_of(), or the units
 /// that the kubelet assigned. At most kMaxBlockers, those that hold most first.
-[[nodiscard]] std::vector<Blocker> blockers_on(const model::NodeState& node,
-                                               const model::GpuRequest& request);
+[[nodiscard]] std::vector<Blocker> blockers_on(Trial& trial, const model::NodeState& node);
 
 }  // namespace snug::explain

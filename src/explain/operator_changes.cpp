@@ -73,7 +73,7 @@ constexpr auto kNodeChanges = std::to_array<NodeChangeRow>({
     {AdviceKind::kLabel, open_pool,
      [](const model::NodeInventory& changed) {
        return "with the label snug.dev/pool=auto, node " + changed.name +
-              " would take the pod; the label says now which pods the node takes";
+              " would take the pod; its current value limits which pods the node takes";
      },
      [](const model::NodeInventory& changed) {
        return "kubectl label node " + changed.name + " --overwrite snug.dev/pool=auto";

@@ -10,7 +10,7 @@
 
 namespace snug::explain {
 
-/// kScale: the size of a share or of a whole GPU, in thousandths of the requested size.
+/// The size of a share or of a whole GPU, in thousandths of the requested size.
 inline constexpr std::int64_t kFullScale = 1000;
 
 /// A copy in which every share has `thousandths` of its size (at least the smallest size), every

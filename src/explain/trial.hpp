@@ -7,6 +7,7 @@
 
 #include "snug/explain/explain.hpp"
 #include "snug/fit/fit.hpp"
+#include "snug/fit/suitable_gpu.hpp"
 #include "snug/fit/tenant.hpp"
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
@@ -43,6 +44,12 @@ class Trial {
   [[nodiscard]] bool takes_in(Slot slot, const model::NodeState& state,
                               const model::Intents* intents,
                               const model::NamespaceUsage& namespace_usage);
+
+  /// Whether the GPU at this position of NodeState::gpus could serve the first container if it had
+  /// room.
+  [[nodiscard]] bool is_suitable(const model::NodeState& node, std::size_t gpu) {
+    return fit::is_suitable(node, gpu, tenant_, memo_);
+  }
 
   /// Calls of fit() and computed node states so far.
   [[nodiscard]] std::int64_t work() const { return memo_.work() + states_; }

@@ -7,6 +7,7 @@
 
 #include "fit/gpu_modes.hpp"
 #include "fit/slices.hpp"
+#include "snug/fit/suitable_gpu.hpp"
 
 namespace snug::fit {
 namespace {
@@ -183,6 +184,17 @@ std::size_t last_applicable(const NodeView& node_view) {
 
 std::size_t constraints_met(const GpuView& gpu_view, const ContainerNeed& need) {
   return met_in_order(gpu_view, need, std::make_index_sequence<kConstraints.size()>());
+}
+
+bool is_suitable(const model::NodeState& node, std::size_t gpu, const Tenant& tenant,
+                 FitMemo& memo) {
+  const NodeView node_view{.node = node, .tenant = tenant, .isolated = {}};
+  GpuView gpu_view(node_view, gpu);
+  gpu_view.takers = memo.containers_taking(*gpu_view.gpu.info);
+  const ContainerNeed need{memo.request().containers.front(), memo.slice_need(), memo.prices()};
+  const auto room =
+      std::ranges::find(kConstraints, model::ReasonCode::kNoRoom, &Constraint::reason);
+  return std::cmp_greater_equal(constraints_met(gpu_view, need), room - kConstraints.begin());
 }
 
 }  // namespace snug::fit

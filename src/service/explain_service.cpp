@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "service/error_reply.hpp"
+#include "snug/admission/pod_defaults.hpp"
 #include "snug/codec/kube_objects.hpp"
 #include "snug/explain/event_sentences.hpp"
 #include "snug/explain/explain.hpp"
@@ -16,7 +17,6 @@ namespace snug::service {
 namespace {
 
 constexpr std::string_view kHypothetical = "hypothetical";
-constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
 codec::ExplainReply::Node to_reply(const explain::NodeReason& reason) {
   return {reason.node, std::string(model::reason_row(reason.code).code), reason.sentence};
@@ -109,13 +109,14 @@ void ExplainService::explain_unbound(const PodInfoPtr& pod, bool per_node,
   reply.request = explain::request_in_words(*pod->request);
   if (pod->request->empty()) {
     reply.notes = notes_for(pod->facts, {});
+    reply.notes.emplace_back("the pod asks for no GPU, so Snug does not restrict where it goes");
     return;
   }
   const bool is_served = options_.serves(pod->facts.scheduler_name);
   // A manifest need not name the scheduler: admission sets it when the pod is created.
   const bool is_hypothetical = reply.state == kHypothetical;
-  const bool names_default =
-      pod->facts.scheduler_name.empty() || pod->facts.scheduler_name == kDefaultScheduler;
+  const bool names_default = pod->facts.scheduler_name.empty() ||
+                             pod->facts.scheduler_name == admission::kDefaultScheduler;
   if (!is_served && !(is_hypothetical && names_default))
     return set_refusal({model::ReasonCode::kNotServed, {}}, reply);
   const auto claim = PodClaim::make(pod, parts_.policy.current());
@@ -123,7 +124,8 @@ void ExplainService::explain_unbound(const PodInfoPtr& pod, bool per_node,
   explain_claim(*claim, *snapshot, per_node, reply);
   if (!is_served) {
     reply.notes.push_back(
-        "the manifest names no scheduler; Snug serves pods whose schedulerName is " +
+        "the manifest names no scheduler, or the default one; Snug serves pods whose schedulerName "
+        "is " +
         options_.scheduler_names.front() +
         ", which the admission defaults set when the pod is created");
   }
@@ -213,8 +215,6 @@ std::vector<std::string> ExplainService::notes_for(const model::PodFacts& pod,
   std::vector<std::string> notes;
   for (const request::NearMiss& near_miss : request::near_misses(pod))
     notes.push_back(near_miss.sentence);
-  if (explanation.nodes == 0 && explanation.advice.empty() && pod.annotations.empty())
-    notes.emplace_back("the pod asks for no GPU, so Snug does not restrict where it goes");
   if (explanation.lacking_host_resources > 0) {
     notes.push_back("the GPUs of " + std::to_string(explanation.lacking_host_resources) +
                     " more nodes have room, but these nodes lack CPU, memory or pod slots");

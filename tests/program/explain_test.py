@@ -73,7 +73,7 @@ class ExplainTest(unittest.TestCase):
             "what would make it fit\n"
             "  - a smaller request: gpu-fraction=0.5 would fit now, on node n1\n"
             "  - the pod will fit on node n1 when team/b has ended\n"
-            "  - with the label snug.dev/pool=auto, node n2 would take the pod; the label says now which pods the node "
+            "  - with the label snug.dev/pool=auto, node n2 would take the pod; its current value limits which pods the node "
             "takes\n"
             "      kubectl label node n2 --overwrite snug.dev/pool=auto\n")))
         guide = (ROOT / "docs/operations.md").read_text()

@@ -30,8 +30,9 @@ struct ExplainInput {
 
 /// Explains why the pod fits or does not fit.
 ///   - Each advice has been tried on the snapshot: after this change alone the pod fits on a node.
-///   - The search for advice is limited (kMaxExplainWork), so there may be advice that it does
-///     not find.
+///   - Each search for advice is limited (the limits of explanations in limits.hpp), so there may
+///   be
+///     advice that it does not find.
 [[nodiscard]] Explanation explain(const ExplainInput& input);
 
 /// Compares the best placement on the node `chosen` with the best one on `runner_up`; nullopt: with

@@ -60,6 +60,17 @@ TEST(ExplainTest, TheNearestNodeLacksLeast) {
   EXPECT_EQ(explanation.blockers[0].memory_mib, 550);
 }
 
+TEST(ExplainTest, TheNearestGpuIsOneThatCouldServeThePod) {
+  model::GpuRequest by_time = with_text(make_fraction(500), ";gpu-isolation=time-slicing");
+  by_time.containers.front().isolation = model::Isolation::kTimeSlicing;
+  const RepackScenario on({"n1: A 1000 x2"}, {"a n1 g0:100 isolation=mps", "b n1 g1:800"}, by_time);
+  const explain::Explanation explanation = explained(on);
+  ASSERT_TRUE(explanation.nearest.has_value());
+  EXPECT_THAT(explanation.nearest->sentence, HasSubstr("GPU 1 (A) of node n1 lacks 300 MiB"));
+  ASSERT_EQ(explanation.blockers.size(), 1);
+  EXPECT_EQ(explanation.blockers[0].pod, "b");
+}
+
 TEST(ExplainTest, SmallerRequestsAreTheLargestThatFit) {
   const RepackScenario half({"n1: A 1000 x2", "n2: A 1000"},
                             {"a n1 g0:600", "b n1 g1:550", "c n2 g0:800"}, make_fraction(500));
