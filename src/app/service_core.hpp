@@ -33,7 +33,7 @@ class ServiceCore {
         fence(ports.clock, leader::unanswered_window(options.api_timeout, options.limits)),
         explanations({ledger, pending, readiness, ports.policy, placements, ports.api}, options),
         events({ledger, pending, readiness, explanations, ports.api, ports.metrics, ports.clock},
-               options.scheduler_names, options.limits),
+               options),
         reconciler({ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log,
                     ports.clock, &events},
                    options.limits, options.mirrored_cards),

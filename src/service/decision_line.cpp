@@ -7,19 +7,15 @@ namespace snug::service {
 std::string AttemptCounter::request_id(Verb verb, std::string_view uid) {
   constexpr std::size_t kUidCharacters = 8;
   const base::MutexLock lock(mutex_);
-  auto attempt = attempts_.find(uid);
-  if (attempt == attempts_.end()) {
-    if (attempts_.size() >= most_) attempts_.erase(attempts_.begin());
-    attempt = attempts_.emplace(uid, 0).first;
-  }
-  if (verb == Verb::kFilter) ++attempt->second;
-  return std::string(uid.substr(0, kUidCharacters)) + "-" + std::to_string(attempt->second);
+  const std::uint64_t* known = attempts_.find(uid);
+  std::uint64_t attempt = known == nullptr ? 0 : *known;
+  if (verb == Verb::kFilter) attempts_.put(uid, ++attempt);
+  return std::string(uid.substr(0, kUidCharacters)) + "-" + std::to_string(attempt);
 }
 
 void AttemptCounter::forget(std::string_view uid) {
   const base::MutexLock lock(mutex_);
-  const auto attempt = attempts_.find(uid);
-  if (attempt != attempts_.end()) attempts_.erase(attempt);
+  attempts_.take(uid);
 }
 
 void DecisionLine::set_pod(std::string_view name_space, std::string_view pod,

@@ -5,34 +5,31 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "service/recent.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/codec/extender_codec.hpp"
 #include "snug/model/pod.hpp"
-#include "snug/model/snapshot.hpp"
 #include "snug/service/ports.hpp"
 
 namespace snug::service {
 
 /// Counts how often kube-scheduler has tried each pod, so that the lines of one attempt have the
-/// same `request`: the first characters of the pod's uid, and the number of the attempt. Forgets
-/// some pods if there are more than max_pending_pods. Thread-safe.
+/// same `request`: the first characters of the pod's uid, and the number of the attempt. Remembers
+/// the max_pending_pods pods whose attempts are the latest. Thread-safe.
 class AttemptCounter {
  public:
   explicit AttemptCounter(const base::Limits& limits)
-      : most_(static_cast<std::size_t>(limits.max_pending_pods)) {}
+      : attempts_(static_cast<std::size_t>(limits.max_pending_pods)) {}
 
   /// An attempt begins with filter.
   [[nodiscard]] std::string request_id(Verb verb, std::string_view uid);
   void forget(std::string_view uid);
 
  private:
-  const std::size_t most_;
   base::Mutex mutex_;
-  std::unordered_map<std::string, std::uint64_t, model::StringHash, std::equal_to<>> attempts_
-      SNUG_GUARDED_BY(mutex_);
+  Recent<std::uint64_t> attempts_ SNUG_GUARDED_BY(mutex_);
 };
 
 /// Collects nothing unless the log writes debug lines. Not thread-safe.

@@ -2,50 +2,41 @@
 
 #include <utility>
 
+#include "service/recent.hpp"
 #include "snug/base/limits.hpp"
 
 namespace snug::service {
 
-template <typename T>
-void PlacementLog::Recent<T>::put(std::string_view uid, T value, std::size_t most) {
-  const auto known = by_uid.find(uid);
-  if (known != by_uid.end()) {
-    known->second = std::move(value);
-    return;
-  }
-  if (uids.size() >= most) {
-    by_uid.erase(uids.front());
-    uids.pop_front();
-  }
-  by_uid.emplace(uid, std::move(value));
-  uids.emplace_back(uid);
-}
+PlacementLog::PlacementLog()
+    : decisions_(std::make_unique<Recent<DecisionNote>>(base::kMaxDecisionNotes)),
+      placements_(
+          std::make_unique<Recent<explain::PlacementComparison>>(base::kMaxPlacementRecords)) {}
+
+PlacementLog::~PlacementLog() = default;
 
 void PlacementLog::note_decision(std::string_view uid, DecisionNote note) {
+  // Destroyed after the lock is released: it may be the last owner of a snapshot of all nodes.
+  std::optional<DecisionNote> displaced;
   const base::MutexLock lock(mutex_);
-  decisions_.put(uid, std::move(note), base::kMaxDecisionNotes);
+  displaced = decisions_->put(uid, std::move(note));
 }
 
 std::optional<DecisionNote> PlacementLog::take_decision(std::string_view uid) {
   const base::MutexLock lock(mutex_);
-  const auto note = decisions_.by_uid.find(uid);
-  if (note == decisions_.by_uid.end()) return std::nullopt;
-  DecisionNote taken = std::move(note->second);
-  decisions_.by_uid.erase(note);
-  std::erase(decisions_.uids, uid);
-  return taken;
+  return decisions_->take(uid);
 }
 
 void PlacementLog::note_placement(std::string_view uid, explain::PlacementComparison comparison) {
+  std::optional<explain::PlacementComparison> displaced;  // destroyed after the lock is released
   const base::MutexLock lock(mutex_);
-  placements_.put(uid, std::move(comparison), base::kMaxPlacementRecords);
+  displaced = placements_->put(uid, std::move(comparison));
 }
 
 std::optional<explain::PlacementComparison> PlacementLog::placement_of(std::string_view uid) const {
   const base::MutexLock lock(mutex_);
-  const auto placement = placements_.by_uid.find(uid);
-  if (placement == placements_.by_uid.end()) return std::nullopt;
-  return placement->second;
+  const explain::PlacementComparison* placement = placements_->find(uid);
+  if (placement == nullptr) return std::nullopt;
+  return *placement;
 }
 
 }  // namespace snug::service

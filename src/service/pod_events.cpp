@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "snug/admission/pod_defaults.hpp"
 #include "snug/explain/event_sentences.hpp"
 #include "snug/request/near_misses.hpp"
 #include "snug/service/explain_service.hpp"
@@ -17,7 +18,6 @@ constexpr std::size_t kMaxExplained = 256;
 /// Explanations may take this part of one core, and as much at once after a pause.
 constexpr int kExplanationPart = 10;
 constexpr std::chrono::milliseconds kExplanationBurst{500};
-constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
 std::string refusal_key(std::string_view uid, model::ReasonCode reason) {
   return std::string(uid) + '\n' + std::to_string(static_cast<int>(reason));
@@ -40,12 +40,8 @@ model::Notice notice_about(const model::PodFacts& pod, std::string reason, std::
 
 }  // namespace
 
-PodEvents::PodEvents(const PodEventsParts& parts, std::vector<std::string> scheduler_names,
-                     const base::Limits& limits)
-    : parts_(parts),
-      scheduler_names_(std::move(scheduler_names)),
-      limits_(limits),
-      refilled_(parts.clock.now()) {}
+PodEvents::PodEvents(const PodEventsParts& parts, ServiceOptions options)
+    : parts_(parts), options_(std::move(options)), refilled_(parts.clock.now()) {}
 
 void PodEvents::note_bound(model::HoldingPtr pod) {
   const base::MutexLock lock(mutex_);
@@ -64,8 +60,8 @@ void PodEvents::note_refused(std::string_view uid, model::ReasonCode reason) {
 }
 
 bool PodEvents::concerns(const model::PodFacts& pod) const {
-  return pod.scheduler_name.empty() || pod.scheduler_name == kDefaultScheduler ||
-         std::ranges::find(scheduler_names_, pod.scheduler_name) != scheduler_names_.end();
+  return pod.scheduler_name.empty() || pod.scheduler_name == admission::kDefaultScheduler ||
+         options_.serves(pod.scheduler_name);
 }
 
 void PodEvents::note_unbound(const PodInfoPtr& pod) {
@@ -81,7 +77,7 @@ void PodEvents::note_unbound(const PodInfoPtr& pod) {
     }
   }
   const bool is_named_scheduler =
-      std::ranges::find(scheduler_names_, pod->facts.scheduler_name) != scheduler_names_.end();
+      !options_.scheduler_names.empty() && options_.serves(pod->facts.scheduler_name);
   Mistake mistake{
       .due = parts_.clock.now() + std::chrono::milliseconds(limits_.refusal_event_delay_ms),
       .pod = pod,

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -127,7 +128,7 @@ TEST_F(KubeAnswersTest, ARefusedEventIsLoggedWithTheStatusOfTheReply) {
     std::string answered_by;
   };
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
-  for (const Row& row : {Row{302, 3, "something that is not the API server answered 302"},
+  for (const Row& row : {Row{302, 4, "something that is not the API server answered 302"},
                          Row{403, 1, "the API server answered 403"}}) {
     ScriptedReply refusal;
     refusal.status = row.status;
@@ -137,6 +138,60 @@ TEST_F(KubeAnswersTest, ARefusedEventIsLoggedWithTheStatusOfTheReply) {
     EXPECT_TRUE(bench.log.wait_for(
         "the event `Malformed` about the pod ns/pod-1 was not written: " + row.answered_by +
         " to its POST: because"));
+  }
+}
+
+TEST_F(KubeAnswersTest, AnEventIsTriedAgainAfterAWaitInWhichOthersAreQueued) {
+  bench.limits.backoff_first_ms = 50;
+  bench.limits.backoff_last_ms = 1'000;
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  server.script("event", {.status = 503});
+  server.script("event", {.status = 503});
+  const auto start = std::chrono::steady_clock::now();
+  api.notify({"ns", "pod-1", "uid-1", "Malformed", "first"});
+  ASSERT_TRUE(server.wait_seen("event", 1));
+  api.notify({"ns", "pod-1", "uid-1", "Malformed", "second"});
+  ASSERT_TRUE(server.wait_seen("event", 3));
+  const auto third_attempt = std::chrono::steady_clock::now();
+  EXPECT_GE(third_attempt - start, std::chrono::milliseconds(50 + 100)) << "shortest waits";
+  ASSERT_TRUE(server.wait_seen("event", 4));
+  const auto seen = server.seen("event");
+  EXPECT_EQ(seen[1].body, seen[0].body);
+  EXPECT_EQ(seen[2].body, seen[0].body);
+  EXPECT_EQ(json::parse(seen[0].body).at("note"), "first");
+  EXPECT_EQ(json::parse(seen[3].body).at("note"), "second");
+  EXPECT_EQ(bench.log.text.get(), "");
+}
+
+TEST_F(KubeAnswersTest, AnEventThatAnEarlierAttemptWroteIsNotReported) {
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  server.script("event", {.status = 504});
+  server.script("event", {.status = 409, .body = status_json(409, "it is there", "AlreadyExists")});
+  api.notify({"ns", "pod-1", "uid-1", "Malformed", "first"});
+  api.notify({"ns", "pod-1", "uid-1", "Malformed", "second"});
+  ASSERT_TRUE(server.wait_seen("event", 3));
+  EXPECT_EQ(bench.log.text.get(), "");
+}
+
+// Each wait of these takes far longer than the test's own limit unless the end of the KubeApi ends
+// it.
+TEST(KubeAnswersFaultTest, TheEndDoesNotWaitUntilAnEventIsTriedAgain) {
+  using Manner = BadServer::Manner;
+  for (const Manner manner : {Manner::kNotListening, Manner::kCloseAfterRequest}) {
+    Bench bench;
+    bench.limits.backoff_first_ms = 3'600'000;
+    bench.limits.backoff_last_ms = 3'600'000;
+    const BadServer server(manner);
+    {
+      kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+      api.notify({"ns", "pod-1", "uid-1", "Malformed", "first"});
+      api.notify({"ns", "pod-1", "uid-1", "Malformed", "second"});
+      ASSERT_TRUE(bench.metrics.counts.wait(
+          [](const Counts& counts) { return counts.requests.contains("event failed"); }));
+    }
+    EXPECT_EQ(bench.metrics.counts.get().requests.at("event failed"), 1);
+    EXPECT_TRUE(bench.log.text.get().starts_with(
+        "the event `Malformed` about the pod ns/pod-1 was not written: "));
   }
 }
 

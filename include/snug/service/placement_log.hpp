@@ -2,15 +2,13 @@
 // comparison of the chosen node with the runner-up, on the snapshot of the decision.
 //
 // Thread-safe. At most kMaxDecisionNotes notes and kMaxPlacementRecords comparisons are kept; the
-// oldest are dropped first. The log is empty after a restart.
+// oldest are dropped first. A repeated note counts as new. The log is empty after a restart.
 #pragma once
 
-#include <cstddef>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "snug/base/mutex.hpp"
 #include "snug/explain/explanation.hpp"
@@ -25,8 +23,16 @@ struct DecisionNote {
   std::string runner_up;  // the second-best node; empty: no other node was feasible
 };
 
+template <typename T>
+class Recent;
+
 class PlacementLog {
  public:
+  PlacementLog();
+  ~PlacementLog();
+  PlacementLog(const PlacementLog&) = delete;
+  PlacementLog& operator=(const PlacementLog&) = delete;
+
   void note_decision(std::string_view uid, DecisionNote note);
   /// Removes the note of the pod and returns it.
   [[nodiscard]] std::optional<DecisionNote> take_decision(std::string_view uid);
@@ -36,18 +42,10 @@ class PlacementLog {
       std::string_view uid) const;
 
  private:
-  /// A map that drops its oldest entries.
-  template <typename T>
-  struct Recent {
-    std::unordered_map<std::string, T, model::StringHash, std::equal_to<>> by_uid;
-    std::deque<std::string> uids;  // the keys of by_uid, oldest first
-
-    void put(std::string_view uid, T value, std::size_t most);
-  };
-
   mutable base::Mutex mutex_;
-  Recent<DecisionNote> decisions_ SNUG_GUARDED_BY(mutex_);
-  Recent<explain::PlacementComparison> placements_ SNUG_GUARDED_BY(mutex_);
+  const std::unique_ptr<Recent<DecisionNote>> decisions_ SNUG_PT_GUARDED_BY(mutex_);
+  const std::unique_ptr<Recent<explain::PlacementComparison>> placements_
+      SNUG_PT_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::service

@@ -31,6 +31,7 @@
 #include "snug/service/pending_pods.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
+#include "snug/service/service_options.hpp"
 
 namespace snug::service {
 
@@ -49,9 +50,7 @@ struct PodEventsParts {
 
 class PodEvents {
  public:
-  /// `scheduler_names`: ServiceOptions::scheduler_names.
-  PodEvents(const PodEventsParts& parts, std::vector<std::string> scheduler_names,
-            const base::Limits& limits);
+  PodEvents(const PodEventsParts& parts, ServiceOptions options);
 
   void note_bound(model::HoldingPtr pod);
   void note_refused(std::string_view uid, model::ReasonCode reason);
@@ -93,8 +92,8 @@ class PodEvents {
   [[nodiscard]] bool concerns(const model::PodFacts& pod) const;
 
   const PodEventsParts parts_;
-  const std::vector<std::string> scheduler_names_;
-  const base::Limits limits_;
+  const ServiceOptions options_;
+  const base::Limits& limits_ = options_.limits;
 
   // Used only by the thread that calls tick().
   std::int64_t allowance_ = 0;  // events that may be written now, in thousandths

@@ -25,7 +25,7 @@ std::string object_kind(model::ObjectKind kind) {
 }
 
 /// How often the writing of an event is attempted while the API server does not answer.
-constexpr int kAttempts = 3;
+constexpr int kAttempts = 4;
 
 std::string host_name() {
   std::array<char, 256> host_buffer{};
@@ -48,6 +48,7 @@ EventWriter::EventWriter(ApiCaller& api_caller, const KubeOptions& options,
       event_name_random_(
           options.seed ^
           static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count())),
+      backoff_(limits_, options.seed),
       writer_thread_([this] { write_queued_events(); }) {
   pthread_setname_np(writer_thread_.native_handle(), "snug-events");
 }
@@ -125,6 +126,7 @@ void EventWriter::post_event(const model::Notice& notice) {
                                                    .time = std::chrono::system_clock::now()});
   base::Result<void> event_outcome;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0 && !back_off()) break;
     event_outcome =
         write_outcome("its POST", api_caller_.call(service::ApiCall::kEvent, event_request));
     if (event_outcome) return;
@@ -137,6 +139,13 @@ void EventWriter::post_event(const model::Notice& notice) {
              "the event `" + notice.reason + "` about the " + object_kind(notice.about) + " " +
                  (notice.name_space.empty() ? "" : notice.name_space + "/") + notice.name +
                  " was not written: " + event_outcome.error().message);
+}
+
+bool EventWriter::back_off() {
+  const std::chrono::milliseconds retry_wait = backoff_.next(clock_.now());
+  const base::MutexLock lock(mutex_);
+  return !queue_changed_.wait_for(mutex_, retry_wait,
+                                  [this]() SNUG_REQUIRES(mutex_) { return ending_; });
 }
 
 }  // namespace snug::kube

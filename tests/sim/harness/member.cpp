@@ -52,7 +52,7 @@ void Member::start(Identity identity, const std::string& policy) {
           .lease_name = "snug/snug-extender",
           .election = leader::election_settings(this->identity(), options.api_timeout, limits),
           .retry = std::chrono::milliseconds(limits.lease_retry_ms),
-          .about = {.name_space = "snug", .pod = host_, .uid = host_},
+          .about = {.name_space = "snug", .name = host_, .uid = host_},
           .seed = 1 + around_.random.below(1'000'000)});
 }
 

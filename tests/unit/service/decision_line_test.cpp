@@ -78,15 +78,25 @@ TEST_F(DecisionLineTest, AFailedBindIsSaidWithoutDebugToo) {
                                   "reason=unavailable"));
 }
 
-TEST(AttemptCounterTest, ForgetsSomePodsBeyondItsLimit) {
+TEST(AttemptCounterTest, ForgetsThePodsTriedLongestAgoBeyondItsLimit) {
   base::Limits limits;
   limits.max_pending_pods = 2;
   service::AttemptCounter attempts(limits);
-  for (const char* uid : {"a", "b", "c", "d"})
-    EXPECT_EQ(attempts.request_id(service::Verb::kFilter, uid), std::string(uid) + "-1");
-  EXPECT_EQ(attempts.request_id(service::Verb::kBind, "d"), "d-1");
-  attempts.forget("d");
-  EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "d"), "d-1");
+  EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "a"), "a-1");
+  EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "b"), "b-1");
+  EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "a"), "a-2");
+  EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "c"), "c-1");
+  EXPECT_EQ(attempts.request_id(service::Verb::kBind, "b"), "b-0") << "forgotten";
+  EXPECT_EQ(attempts.request_id(service::Verb::kBind, "a"), "a-2");
+  EXPECT_EQ(attempts.request_id(service::Verb::kBind, "c"), "c-1");
+}
+
+TEST(AttemptCounterTest, AForgottenPodBeginsWithItsFirstAttempt) {
+  service::AttemptCounter attempts(base::Limits{});
+  EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "0123456789abcdef"), "01234567-1");
+  EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "0123456789abcdef"), "01234567-2");
+  attempts.forget("0123456789abcdef");
+  attempts.forget("unknown");
   EXPECT_EQ(attempts.request_id(service::Verb::kFilter, "0123456789abcdef"), "01234567-1");
 }
 

@@ -33,7 +33,7 @@ class PodEventsTest : public testing::ServiceTest {
         service_options());
     events.emplace(
         service::PodEventsParts{ledger, pending, readiness, *explanations, api, dropped, clock},
-        scheduler_names, limits);
+        service_options());
     service = std::make_unique<service::ExtenderService>(
         service::ServiceParts{ledger, pending, readiness, fence, *policy_store, placements, api,
                               metrics, log, clock, nullptr, &*events},
@@ -219,8 +219,8 @@ TEST_F(PodEventsTest, ALikelyMistakeIsSaidOnceWhateverSchedulerBindsThePod) {
   wait(limits.refusal_event_delay_ms);
   wait(3'600'000);
   EXPECT_THAT(notes("GpuRequestIgnored"),
-              ElementsAre("the annotation gpu-fracton is none that Snug reads; expected "
-                          "gpu-fraction, if the pod is to have a GPU"));
+              ElementsAre("Snug does not read the annotation gpu-fracton; if the pod needs a GPU, use "
+                          "gpu-fraction"));
 }
 
 TEST_F(PodEventsTest, KeysOfOtherSystemsAreSaidOnlyWhereNobodyElseReadsThem) {
@@ -250,6 +250,24 @@ TEST_F(PodEventsTest, KeysOfOtherSystemsAreSaidOnlyWhereNobodyElseReadsThem) {
     wait(limits.refusal_event_delay_ms);
     EXPECT_THAT(notes("GpuRequestIgnored"), SizeIs(row.said ? 1 : 0))
         << row.scheduler << (row.bound ? " bound" : "");
+  }
+}
+
+TEST_F(PodEventsTest, WithoutSchedulerNamesEveryPendingPodMayBeMeantForSnug) {
+  start_with_events();
+  list({make_node("n1", 1, 40'960)});
+  for (const bool bound : {false, true}) {
+    api.notices.clear();
+    model::PodFacts pod = make_pod(bound ? "bound" : "pending", {});
+    pod.scheduler_name = "snug";
+    pod.containers[0].gpu_resources["nvidia.com/gpumem"] = "3000";
+    show(pod);
+    if (bound) {
+      pod.node_name = "n1";
+      watch->pod_changed(pod);
+    }
+    wait(limits.refusal_event_delay_ms);
+    EXPECT_THAT(notes("GpuRequestIgnored"), SizeIs(bound ? 0 : 1));
   }
 }
 
