@@ -34,19 +34,19 @@ def _slices(slices):
                    slice_["profile"])
 
 
-def _is_free(gpu):
+def _is_empty(gpu):
     return gpu["healthy"] and not gpu["closed"] and not gpu["holders"] and "slices" not in gpu
 
 
 def rows_of(node):
     """The GPUs of a node. The kubelet picks GPUs by itself and tells nobody which: its units are drawn on
-    the first GPUs that are free."""
+    the first GPUs that are empty."""
     units = [unit for unit in node["kubeletAssigned"] for _ in range(unit["count"])]
     for gpu in node["gpus"]:
         note = "unhealthy" if not gpu["healthy"] else gpu["closed"] or ("" if gpu["mode"] == "none" else gpu["mode"])
         if "slices" in gpu:
             yield Row(gpu, list(_slices(gpu["slices"])), note or "mig")
-        elif units and _is_free(gpu):
+        elif units and _is_empty(gpu):
             unit = units.pop(0)
             yield Row(gpu, [Part(0, 1, unit["uid"], unit["pod"], unit["resource"])],
                       f"{unit['resource']}: the kubelet picks the GPU")
@@ -88,14 +88,16 @@ def colours_of(nodes, count):
 
 
 def counts_of(nodes):
-    """{what: number of GPUs}: in use, free, free in MIG mode, closed."""
-    counts = dict.fromkeys(("in use", "free", "free in MIG mode", "closed"), 0)
+    """{what: number of GPUs}. Snug says which GPUs are free as a whole."""
+    counts = dict.fromkeys(("in use", "free", "free in MIG mode", "closed", "empty, but not free"), 0)
     for node in nodes:
         for row in rows_of(node):
-            if any(part.uid for part in row.parts):
+            if row.gpu["freeWhole"]:
+                counts["free"] += 1
+            elif any(part.uid for part in row.parts):
                 counts["in use"] += 1
             elif not row.gpu["healthy"] or row.gpu["closed"]:
                 counts["closed"] += 1
             else:
-                counts["free in MIG mode" if "slices" in row.gpu else "free"] += 1
+                counts["free in MIG mode" if "slices" in row.gpu else "empty, but not free"] += 1
     return counts

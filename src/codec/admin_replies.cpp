@@ -49,6 +49,7 @@ ShownGpu read_shown_gpu(const ReplyJson& json) {
                .model = text_of(json, "model"),
                .memory_mib = number_of(json, "memoryMiB"),
                .closed = optional_text(json, "closed"),
+               .free_whole = json.at("freeWhole").get<bool>(),
                .mode = text_of(json, "mode"),
                .used_memory_mib = number_of(json, "usedMemoryMiB"),
                .used_compute_milli = number_of(json, "usedComputeMilli"),

@@ -7,6 +7,7 @@
 #include "codec/json_writer.hpp"
 #include "snug/base/text.hpp"
 #include "snug/mig/card_catalog.hpp"
+#include "snug/usage/node_room.hpp"
 
 namespace snug::codec {
 namespace {
@@ -152,6 +153,7 @@ std::string closed_text(const model::GpuState& gpu) {
 
 OrderedJson node_json(const model::NodeState& node) {
   HoldersByGpu node_holders = collect_holders(node);
+  const std::vector<bool> free_whole = usage::free_whole_gpus(node);
   OrderedJson node_row{{"name", node.name()},
                        {"pool", model::to_string(node.inventory->pool)},
                        {"closed", reason_or_null(closed_text(node))},
@@ -165,6 +167,7 @@ OrderedJson node_json(const model::NodeState& node) {
     gpu_row["memoryMiB"] = gpu.memory.value;
     gpu_row["healthy"] = gpu.info->healthy;
     gpu_row["closed"] = reason_or_null(closed_text(gpu));
+    gpu_row["freeWhole"] = static_cast<bool>(free_whole[i]);
     gpu_row["mode"] = model::to_string(gpu.mode);
     gpu_row["usedMemoryMiB"] = gpu.used_memory.value;
     gpu_row["usedComputeMilli"] = gpu.used_compute.value;

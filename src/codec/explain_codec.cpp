@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "snug/request/near_misses.hpp"
+
 namespace snug::codec {
 namespace {
 
@@ -192,6 +194,10 @@ base::Result<ExplainReply> read_explanation(std::string_view json) {
 }
 
 std::string write_pod_manifest(const model::PodFacts& pod) {
+  ExplainJson annotations(pod.annotations);
+  ExplainJson stray_resources = ExplainJson::object();
+  for (const auto& [key, value] : pod.stray_keys)
+    (request::is_stray_resource(key) ? stray_resources : annotations)[key] = value;
   ExplainJson init_containers = ExplainJson::array();
   ExplainJson containers = ExplainJson::array();
   for (const model::ContainerFacts& container : pod.containers) {
@@ -203,12 +209,15 @@ std::string write_pod_manifest(const model::PodFacts& pod) {
                    {"metadata",
                     {{"namespace", pod.name_space},
                      {"name", pod.name},
-                     {"annotations", pod.annotations},
+                     {"annotations", std::move(annotations)},
                      {"labels", pod.labels}}},
                    {"spec",
                     {{"schedulerName", pod.scheduler_name},
                      {"priority", pod.priority},
                      {"containers", std::move(containers)}}}};
+  if (!stray_resources.empty() && !pod.containers.empty())
+    json["spec"]["containers"][0]["resources"]["limits"].update(stray_resources);
+  if (pod.gated) json["spec"]["schedulingGates"] = ExplainJson::array({{{"name", "gate"}}});
   if (!init_containers.empty()) json["spec"]["initContainers"] = std::move(init_containers);
   return json.dump(-1, ' ', false, ExplainJson::error_handler_t::replace);
 }

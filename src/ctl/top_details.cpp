@@ -65,7 +65,7 @@ void add_slices(const codec::ShownGpu& gpu, TextTable& table) {
 }
 
 void add_gpu(const codec::ShownGpu& gpu, TextTable& table) {
-  TextCell remarks{.text = gpu.mode == "none" ? "free" : gpu.mode};
+  TextCell remarks{.text = gpu.free_whole ? "free" : gpu.mode == "none" ? "empty" : gpu.mode};
   if (!gpu.closed.empty()) remarks = {.text = "closed: " + gpu.closed, .colour = Colour::kRed};
   table.add_row({{.text = "  " + std::to_string(gpu.index)},
                  {.text = short_model(gpu.model)},

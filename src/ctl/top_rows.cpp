@@ -10,8 +10,6 @@
 namespace snug::ctl {
 namespace {
 
-constexpr std::string_view kWholeGpuResource = "nvidia.com/gpu";
-
 /// A key of --sort-by: how much a row has of it. Rows with more come first; the name is no amount.
 template <typename Row>
 struct SortKey {
@@ -147,10 +145,8 @@ NodeSums sums_of(const codec::ShownNode& node) {
   NodeSums sums{.gpus = static_cast<std::int64_t>(node.gpus.size())};
   std::set<std::pair<std::string_view, std::string_view>> pods;
   for (const codec::ShownGpu& gpu : node.gpus) {
-    const bool is_closed = !gpu.closed.empty() || !node.closed.empty();
-    sums.closed_gpus += is_closed ? 1 : 0;
-    // A GPU in MIG mode gives slices only.
-    sums.free_gpus += !is_closed && gpu.mode == "none" && gpu.axis == 0 ? 1 : 0;
+    sums.closed_gpus += gpu.closed.empty() ? 0 : 1;
+    sums.free_gpus += gpu.free_whole ? 1 : 0;
     sums.memory_mib += gpu.memory_mib;
     sums.used_memory_mib += gpu.used_memory_mib;
     sums.used_compute_milli += gpu.used_compute_milli;
@@ -160,9 +156,7 @@ NodeSums sums_of(const codec::ShownNode& node) {
   for (const codec::ShownUnits& units : node.units) {
     pods.emplace(units.name_space, units.pod);
     sums.kubelet_units += units.count;
-    if (units.resource == kWholeGpuResource) sums.free_gpus -= units.count;
   }
-  sums.free_gpus = std::max<std::int64_t>(sums.free_gpus, 0);
   sums.pods = static_cast<std::int64_t>(pods.size());
   return sums;
 }

@@ -26,8 +26,8 @@ struct TopFilter {
 /// The sums of one node, or of several.
 struct NodeSums {
   std::int64_t gpus = 0;
-  std::int64_t closed_gpus = 0;  // also those of closed nodes
-  std::int64_t free_gpus = 0;    // open GPUs that a pod could get as a whole
+  std::int64_t closed_gpus = 0;  // by their own reasons, not by those of their nodes
+  std::int64_t free_gpus = 0;    // a pod that asks for one whole GPU could take them
   std::int64_t memory_mib = 0;
   std::int64_t used_memory_mib = 0;
   std::int64_t used_compute_milli = 0;  // without what the kubelet assigned

@@ -39,8 +39,7 @@ TextCell node_remarks(const codec::ShownNode& node, const NodeSums& sums) {
   std::string remarks;
   const bool is_closed = !node.closed.empty();
   if (is_closed) add_remark(remarks, "closed: " + node.closed);
-  if (!is_closed && sums.closed_gpus > 0)
-    add_remark(remarks, counted(sums.closed_gpus, "GPU") + " closed");
+  if (sums.closed_gpus > 0) add_remark(remarks, counted(sums.closed_gpus, "GPU") + " closed");
   if (node.pool != "auto") add_remark(remarks, "pool " + node.pool);
   if (sums.kubelet_units > 0)
     add_remark(remarks, counted(sums.kubelet_units, "device") + " assigned by the kubelet");
@@ -50,9 +49,13 @@ TextCell node_remarks(const codec::ShownNode& node, const NodeSums& sums) {
 
 TextCell gpu_remarks(const codec::ShownNode& node, const codec::ShownGpu& gpu) {
   if (!gpu.closed.empty()) return {.text = "closed: " + gpu.closed, .colour = Colour::kRed};
-  if (!node.closed.empty()) return {.text = "node closed: " + node.closed, .colour = Colour::kRed};
-  if (gpu.mode == "none" && node.units.empty()) return {.text = "free", .colour = Colour::kGreen};
-  return {};
+  TextCell cell;
+  if (gpu.free_whole) cell = {.text = "free", .colour = Colour::kGreen};
+  if (!node.closed.empty()) {
+    add_remark(cell.text, "node closed: " + node.closed);
+    cell.colour = Colour::kRed;
+  }
+  return cell;
 }
 
 std::string holders_of(const codec::ShownGpu& gpu) {

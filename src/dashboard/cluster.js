@@ -127,9 +127,12 @@ async function poll() {
     store.generation = null;
   }
   polling.running = false;
-  if (store.changes !== before) polling.done();
-  if (polling.again) poll();
-  else if (!document.hidden) polling.timer = setTimeout(poll, POLL_MS);
+  try {
+    if (store.changes !== before) polling.done();
+  } finally {
+    if (polling.again) poll();
+    else if (!document.hidden) polling.timer = setTimeout(poll, POLL_MS);
+  }
 }
 
 function startPolling(wanted, done) {

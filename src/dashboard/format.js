@@ -26,6 +26,9 @@ function percent(fraction) {
 const clock = (seconds) =>
   new Date(seconds * 1000).toLocaleTimeString([], {hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
 
+/** A word of the address, if it is a key of `rows`; otherwise another key. */
+const keyOf = (rows, word, otherwise) => (Object.hasOwn(rows, word ?? '') ? word : otherwise);
+
 function address(parts, query = {}) {
   const text = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
   return '#/' + parts.map(encodeURIComponent).join('/') + (text ? '?' + text : '');

@@ -26,7 +26,7 @@ function nodeRow(node) {
     barOf(ratio(milli, node.gpus.length * 1000)),
     gpus(milli),
     memory(sum((tile) => tile.gpu.usedMemoryMiB)),
-    count(tiles.filter((tile) => tile.fill === 0 && tile.state === 'open').length),
+    count(node.gpus.filter((gpu) => gpu.freeWhole).length),
     node.closed ?? (tiles.some((tile) => tile.state !== 'open') ? `${plural(tiles.filter((tile) => tile.state !== 'open').length, 'GPU')} closed` : ''),
   ];
 }
@@ -40,10 +40,10 @@ function nodesPage({query}) {
       h('h1', {tabindex: '-1'}, 'Nodes'),
       h('section', {class: 'card'},
         h('div', {class: 'toolbar', role: 'search'}, searchField('Search', query, 'node, pod, namespace, model…'),
-          choice('Show', query.show ?? 'all', Object.entries(SHOWN).map(([key, [name]]) => [key, name]), (show) => changeQuery({show})),
+          choice('Show', keyOf(SHOWN, query.show, 'all'), Object.entries(SHOWN).map(([key, [name]]) => [key, name]), (show) => changeQuery({show})),
           h('p', {class: 'count', role: 'status'}, `${plural(groups.length, 'node')}, ${shown === total ? '' : `${count(shown)} of `}${plural(total, 'GPU')}`)),
         total === 0 ? noGpus() : groups.length === 0 ? empty('Nothing is found', 'No GPU matches the search.') :
-          table('Nodes with GPUs', [['Node'], ['Models'], ['GPUs', 'number'], ['In use', 'bar'], ['GPUs in use', 'number'], ['Memory', 'number'], ['Free GPUs', 'number'], ['Closed']],
+          table('Nodes with GPUs', [['Node'], ['Models'], ['GPUs', 'number'], ['In use', 'bar'], ['GPUs in use', 'number'], ['Memory', 'number'], ['Free whole GPUs', 'number'], ['Closed']],
             rows.map(({node}) => nodeRow(node))), pager),
     ],
   };

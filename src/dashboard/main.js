@@ -13,7 +13,8 @@ function route() {
 }
 
 const PAGES = {'': overview, nodes: nodesPage, pods: podsPage, policy: policyPage, node: nodePage, gpu: gpuPage, pod: podPage};
-const pageOf = (where) => PAGES[where.parts[0]] ?? (() => notThere('Page', 'The dashboard has no page of this name.'));
+const noPage = () => notThere('Page', 'The dashboard has no page of this name.');
+const pageOf = ({parts}) => (Object.hasOwn(PAGES, parts[0]) ? PAGES[parts[0]] : noPage);
 
 /** Changes keys of the query without a step in the browser's history. */
 function changeQuery(change) {

@@ -1,7 +1,7 @@
-// The map: one tile for each GPU, drawn on canvases, since thousands of elements would take over half
-// a second (docs/decisions/0031-the-dashboard.md). A canvas is a band of the map, drawn when it comes
-// near the screen, so that scrolling draws nothing anew. For the keyboard and for screen readers the
-// map is a list box with one option, the current tile.
+// The map: one tile for each GPU, drawn on canvases, since thousands of elements would take many
+// times as long (docs/decisions/0031-the-dashboard.md). A canvas is a band of the map, drawn when it
+// comes near the screen, so that scrolling draws nothing anew. For the keyboard and for screen readers
+// the map is a list box with one option, the current tile.
 
 const BAND = 480; // height of a canvas
 const AHEAD = 480; // how far outside of the screen canvases are drawn, when there is time
@@ -367,7 +367,7 @@ class ClusterMap {
   }
 }
 
-const shortModel = (model) => model.replace(/^NVIDIA[- ]/, '');
+const shortModel = (model) => model.replace(/^NVIDIA[- ]/, '') || '(vanished)';
 
 /** What the pointer shows about a tile. */
 function tipOf(tile) {
@@ -376,11 +376,11 @@ function tipOf(tile) {
   const colour = (segment) => (segment.kind === 'pod' ? swatch(podColour(podColours(node).get(segment.uid))) : swatch('', segment.kind === 'kubelet' ? 'dotted' : 'outline'));
   const name = (segment) => ({pod: `${segment.namespace}/${segment.pod}`, vacant: 'slice without a pod', kubelet: 'by the kubelet'}[segment.kind]);
   const amount = (segment) => [segment.profile, segment.memoryMiB ? memory(segment.memoryMiB) : ''].filter(Boolean).join(', ');
-  const why = gpu.closed ?? node.closed;
+  const remark = remarkOf(tile);
   return [
     h('strong', {}, `GPU ${gpu.index} of ${node.name}`),
     h('div', {class: 'muted'}, `${shortModel(gpu.model)} · ${MODE_NAMES[tile.mode] ?? tile.mode} · ${memory(gpu.usedMemoryMiB)} of ${memory(gpu.memoryMiB)} · ${gpu.usedComputeMilli / 10} % compute`),
-    why || !gpu.healthy ? h('div', {}, gpu.healthy ? `Closed: ${why}` : `Unhealthy${why ? ': ' + why : ''}`) : null,
+    remark ? h('div', {}, remark) : null,
     shown.length > 0 ? h('ul', {}, shown.map((segment) => h('li', {}, colour(segment), name(segment), h('span', {class: 'amount muted'}, amount(segment)))),
       tile.segments.length > shown.length ? h('li', {class: 'muted'}, `and ${plural(tile.segments.length - shown.length, 'more', 'more')}`) : null) : null,
   ].filter(Boolean);

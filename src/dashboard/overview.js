@@ -54,7 +54,7 @@ function namespacesCard(cluster) {
 function modelsCard(cluster) {
   return h('section', {class: 'card'}, h('h2', {}, 'Models'),
     h('ul', {class: 'list'}, cluster.models.map((row) => h('li', {},
-      h('div', {class: 'row'}, h('span', {}, row.model), h('span', {}, `${gpus(row.usedComputeMilli)} of ${count(row.gpus)}, ${count(row.freeWholeGpus)} free`)),
+      h('div', {class: 'row'}, h('span', {}, row.model || '(vanished)'), h('span', {}, `${gpus(row.usedComputeMilli)} of ${count(row.gpus)}, ${count(row.freeWholeGpus)} free`)),
       meter(ratio(row.usedComputeMilli, row.gpus * 1000))))));
 }
 
@@ -67,16 +67,16 @@ const searchField = (label, query, placeholder) => h('label', {class: 'wide'}, l
 
 function toolbar(query, size) {
   const set = (key) => (value) => changeQuery({[key]: value});
-  const models = (store.cluster?.models ?? []).map(({model}) => [model, shortModel(model)]);
+  const models = (store.cluster?.models ?? []).filter(({model}) => model).map(({model}) => [model, shortModel(model)]);
   return h('div', {class: 'toolbar', role: 'search'},
     searchField('Search', query, 'node, pod, namespace, model…'),
-    choice('Show', query.show ?? 'all', Object.entries(SHOWN).map(([key, [name]]) => [key, name]), set('show')),
+    choice('Show', keyOf(SHOWN, query.show, 'all'), Object.entries(SHOWN).map(([key, [name]]) => [key, name]), set('show')),
     models.length > 1 ? choice('Model', query.model ?? '', [['', 'All models'], ...models], set('model')) : null,
     choice('Colour by', colourBy(query), Object.entries(COLOUR_BY).map(([key, [name]]) => [key, name]), set('by')),
     choice('Tiles', size, Object.entries(SIZES).map(([key, {name}]) => [key, name]), set('size')));
 }
 
-const colourBy = (query) => (COLOUR_BY[query.by] ? query.by : 'pod');
+const colourBy = (query) => keyOf(COLOUR_BY, query.by, 'pod');
 
 /** Whether the node may well have GPUs, but an inventory that Snug cannot use. */
 const isBroken = (node) => node.gpus.length === 0 && node.closed !== null && !node.closed.startsWith('NoGpu');
@@ -107,7 +107,7 @@ function noGpus() {
 function overview({query}) {
   chooseNamespaces(store.cluster);
   const {groups, shown, total} = findGroups(query);
-  const size = SIZES[query.size] ? query.size : sizeFor(total);
+  const size = keyOf(SIZES, query.size, sizeFor(total));
   const by = colourBy(query);
   const {cluster} = store;
   const hint = 'Arrow keys move over the GPUs, Enter opens one. The page Nodes has the same as a table.';

@@ -39,15 +39,15 @@ function gpuPage({parts, query}) {
   const tile = node && tilesOf(node).find(({gpu}) => String(gpu.index) === parts[2] && (!query.uuid || gpu.uuid === query.uuid));
   if (!tile) return notThere('GPU', `Snug knows no GPU ${parts[2]} of a node ${parts[1]}.`);
   const {gpu} = tile;
-  const why = gpu.closed ?? node.closed;
+  const remark = remarkOf(tile);
   return {
     title: `GPU ${gpu.index} of ${node.name}`,
     body: [
       h('p', {class: 'crumbs'}, link('#/', 'Map'), ' / ', link(nodeAddress(node.name), node.name)),
       h('div', {class: 'title'}, h('h1', {tabindex: '-1'}, `GPU ${gpu.index} of ${node.name}`), stateChip(tile), chip(MODE_NAMES[tile.mode] ?? tile.mode)),
-      why || !gpu.healthy ? callout(gpu.healthy ? '' : 'bad', why ?? 'It is unhealthy, and takes no new pods.') : null,
+      remark ? callout(gpu.healthy ? '' : 'bad', remark) : null,
       h('section', {class: 'card stack'},
-        facts(['Model', gpu.model], ['UUID', h('code', {}, gpu.uuid || 'unknown')], ['Memory', `${memory(gpu.usedMemoryMiB)} of ${memory(gpu.memoryMiB)}`],
+        facts(['Model', gpu.model || '(vanished)'], ['UUID', h('code', {}, gpu.uuid || 'unknown')], ['Memory', `${memory(gpu.usedMemoryMiB)} of ${memory(gpu.memoryMiB)}`],
           ['Compute', `${gpu.usedComputeMilli / 10} %`], tile.kubeletMilli > 0 && ['Kubelet', 'one of this node\'s GPUs that the kubelet gives out; which one, nobody tells Snug']),
         h('div', {role: 'group', 'aria-label': gpu.slices ? 'Slices on the axis of memory slices' : 'Memory by pod'}, axisBar(tile, false), axisTicks(tile)),
         holdersTable(tile)),

@@ -46,10 +46,11 @@ function adviceCard({advice}) {
 
 function reasonsCard({reasons, nodes, perNode}, {parts, query}) {
   if (!reasons?.length) return null;
+  const {shown, pager} = paged(perNode ?? [], query);
   return h('section', {class: 'card stack'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['Share of the nodes', 'bar'], ['Meaning']],
     reasons.map((reason) => [reason.code, count(reason.nodes), barOf(ratio(reason.nodes, nodes)), reason.sentence])),
-  perNode ? table('Each node', [['Node'], ['Reason'], ['What it lacks']], perNode.slice(0, 500).map((row) => [link(nodeAddress(row.node), row.node), row.code || 'it fits', withoutCode(row)])) :
-    h('p', {}, link(address(parts, {...query, nodes: 'true'}), 'Each node\'s own reason')));
+  perNode ? table('Each node', [['Node'], ['Reason'], ['What it lacks']], shown.map((row) => [link(nodeAddress(row.node), row.node), row.code || 'it fits', withoutCode(row)])) :
+    h('p', {}, link(address(parts, {...query, nodes: 'true'}), 'Each node\'s own reason')), pager);
 }
 
 function blockersCard({blockers}) {

@@ -66,17 +66,26 @@ function segmentsOf(gpu, kubeletMilli) {
 const fillOf = (gpu, kubeletMilli = 0) => Math.min(1, Math.max(
   ratio(gpu.usedMemoryMiB, gpu.memoryMiB), (gpu.usedComputeMilli + kubeletMilli) / 1000));
 
-function stateOf(node, gpu) {
+/** A node's own reason closes none of its GPUs: it is a remark. */
+function stateOf(gpu) {
   if (!gpu.healthy) return 'unhealthy';
-  return gpu.closed || node.closed ? 'closed' : 'open';
+  return gpu.closed ? 'closed' : 'open';
+}
+
+/** Why some or all new pods cannot get the GPU; empty: there is no such reason. */
+function remarkOf({node, gpu}) {
+  if (gpu.closed) return `Closed: ${gpu.closed}`;
+  if (!gpu.healthy) return 'Unhealthy';
+  return node.closed ? `Its node is closed: ${node.closed}` : '';
 }
 
 const MODE_NAMES = {
-  none: 'free', whole: 'whole', 'time-slicing': 'time-slicing', mps: 'MPS', mig: 'MIG', kubelet: 'by the kubelet',
+  none: 'empty', free: 'free', whole: 'whole', 'time-slicing': 'time-slicing', mps: 'MPS', mig: 'MIG', kubelet: 'by the kubelet',
 };
 function modeOf(gpu, kubeletMilli) {
-  if (gpu.mode === 'none' && kubeletMilli > 0) return 'kubelet';
-  return gpu.mode;
+  if (gpu.mode !== 'none') return gpu.mode;
+  if (kubeletMilli > 0) return 'kubelet';
+  return gpu.freeWhole ? 'free' : 'none';
 }
 
 /** What is derived from a node, once: its tiles in the order of its GPUs. */
@@ -84,7 +93,7 @@ function tilesOf(node) {
   if (!node.tiles) {
     const shares = kubeletShares(node);
     node.tiles = node.gpus.map((gpu, i) => ({
-      node, gpu, kubeletMilli: shares[i], fill: fillOf(gpu, shares[i]), state: stateOf(node, gpu), mode: modeOf(gpu, shares[i]),
+      node, gpu, kubeletMilli: shares[i], fill: fillOf(gpu, shares[i]), state: stateOf(gpu), mode: modeOf(gpu, shares[i]),
       get segments() { // only those of tiles near the screen are needed
         this.known ??= segmentsOf(gpu, shares[i]);
         return this.known;
@@ -109,7 +118,7 @@ function searchText(tile) {
 
 const SHOWN = {
   all: ['All GPUs', () => true],
-  free: ['Free', (tile) => tile.fill === 0 && tile.state === 'open'],
+  free: ['Free whole GPUs', (tile) => tile.gpu.freeWhole],
   part: ['Partly used', (tile) => tile.fill > 0 && tile.fill < 1],
   full: ['Full', (tile) => tile.fill === 1],
   closed: ['Closed or unhealthy', (tile) => tile.state !== 'open'],
@@ -117,9 +126,10 @@ const SHOWN = {
 
 /** The predicate of a search: every word must occur. It has `words`, the same for any text, and
  * `narrowed`, whether nodes without GPUs are out of question. */
-function searcher({q = '', show = 'all', model = ''}) {
+function searcher({q = '', show: wantedShow, model = ''}) {
+  const show = keyOf(SHOWN, wantedShow, 'all');
   const wanted = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = (SHOWN[show] ?? SHOWN.all)[1];
+  const shown = SHOWN[show][1];
   const words = (text) => wanted.every((word) => text.toLowerCase().includes(word));
   const found = (tile) => (!model || tile.gpu.model === model) && shown(tile) && (wanted.length === 0 || words(searchText(tile)));
   return Object.assign(found, {words, narrowed: model !== '' || (show !== 'all' && show !== 'closed')});
@@ -129,5 +139,5 @@ function gpuSentence(tile) {
   const {node, gpu} = tile;
   const names = [...new Set(gpu.holders.map((holder) => `${holder.namespace}/${holder.pod}`))];
   return [`GPU ${gpu.index} of ${node.name}`, gpu.model, tile.state === 'open' ? '' : tile.state, MODE_NAMES[tile.mode] ?? tile.mode,
-    `${percent(tile.fill)} used`, names.length > 3 ? plural(names.length, 'pod') : names.join(', ')].filter(Boolean).join(', ');
+    `${percent(tile.fill)} used`, tile.state === 'open' ? remarkOf(tile) : '', names.length > 3 ? plural(names.length, 'pod') : names.join(', ')].filter(Boolean).join(', ');
 }

@@ -8,7 +8,7 @@
 
 #include "snug/fit/tenant.hpp"
 #include "snug/score/fragmentation.hpp"
-#include "usage/node_room.hpp"
+#include "snug/usage/node_room.hpp"
 
 namespace snug::usage {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "usage/node_room.hpp"
+#include "snug/usage/node_room.hpp"
 
 namespace snug::usage {
 namespace {

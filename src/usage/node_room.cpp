@@ -1,4 +1,4 @@
-#include "usage/node_room.hpp"
+#include "snug/usage/node_room.hpp"
 
 #include <algorithm>
 #include <tuple>

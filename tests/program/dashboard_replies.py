@@ -22,7 +22,7 @@ def hostile_replies():
     """Every text of every reply is an attempt to run a script."""
     text = HOSTILE
     owner = {"namespace": text, "pod": text, "uid": text, "container": text}
-    gpu = {"index": 0, "uuid": text, "model": text, "memoryMiB": 1000, "healthy": False, "closed": text, "mode": text, "usedMemoryMiB": 500,
+    gpu = {"index": 0, "uuid": text, "model": text, "memoryMiB": 1000, "healthy": False, "closed": text, "freeWhole": False, "mode": text, "usedMemoryMiB": 500,
            "usedComputeMilli": 500, "holders": [{**owner, "memoryMiB": 500, "computeMilli": 500}],
            "slices": {"axis": 8, "instances": [{"profile": text, "start": 0, "size": 4, "uuid": text, "holder": owner}, {"profile": text, "start": 4, "size": 1}]}}
     node = {"name": text, "pool": text, "closed": text, "gpus": [gpu, {**gpu, "uuid": "other"}], "kubeletAssigned": [{**owner, "resource": text, "count": 1}],

@@ -22,6 +22,8 @@ REQUIRED = os.environ.get("CI") == "true"
 PAGES = ("", "#/?by=namespace&size=S", "#/?q=nothing-has-this-name", "#/nodes", "#/pods", "#/policy",
          "#/node/a100", "#/node/broken", "#/node/kubelet", "#/gpu/a100/1", "#/gpu/mig/0", "#/gpu/t4/1", "#/gpu/none/0",
          "#/pod/batch/big?nodes=true", "#/pod/research/two", "#/pod/no/such", "#/nowhere")
+# Words that every object of JavaScript has.
+INHERITED = ("#/nodes?show=constructor", "#/?by=constructor&size=toString", "#/__proto__")
 
 SETTLED = "!/Reading the|Asking why/.test(document.querySelector('main').textContent)"
 
@@ -174,7 +176,7 @@ class MapTest(Fixture):
             if item["kind"] == "Node":
                 rows = json.loads(item["metadata"]["annotations"]["snug.dev/inventory"])["gpus"]
                 nodes.append({"name": item["metadata"]["name"], "pool": "auto", "closed": None, "kubeletAssigned": [], "kubeletComputeMilli": 0,
-                              "gpus": [{**row, "closed": None, "mode": "none", "usedMemoryMiB": 0, "usedComputeMilli": 0, "holders": []}
+                              "gpus": [{**row, "closed": None, "freeWhole": False, "mode": "none", "usedMemoryMiB": 0, "usedComputeMilli": 0, "holders": []}
                                        for row in rows]})
             else:
                 meta = item["metadata"]
@@ -286,6 +288,22 @@ class UpdateTest(Fixture):
         self.assertGreater(first[0] * first[1], 300)
         self.no_problems()
 
+    def test_words_of_the_address_that_every_object_has_are_unknown_ones(self):
+        for place in INHERITED:
+            self.open(place)
+            self.wait_for_polls(len(self.page.requests), 2)
+            self.assertTrue(self.page.run("document.querySelector('h1').innerText !== '' && snug.store.readAt !== null"), place)
+            self.assertEqual(self.text("#status"), "live")
+        self.assertIn("no page of this name", self.text())
+        self.no_problems()
+
+    def test_a_page_that_cannot_be_drawn_is_still_updated(self):
+        self.open()
+        self.page.run("window.failures = 0; window.draw = snug.polling.done; snug.polling.done = () => { ++failures; throw new Error('not drawn'); }")
+        self.delete("research", "whole")
+        self.page.wait("failures > 0")
+        self.wait_for_polls(len(self.page.requests), 2)
+
     def wait_for_polls(self, before, polls):
         self.browser.wait_until(lambda: sum("/v1/cluster" in url for url in self.page.requests[before:]) >= polls, "polling")
 
@@ -339,6 +357,43 @@ class UpdateTest(Fixture):
 
 
 class PagesTest(Fixture):
+    def test_a_node_that_is_closed_to_annotated_pods_has_free_gpus(self):
+        labels = {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.count": "8", "nvidia.com/gpu.memory": "16384"}
+        ill = gpu_cluster.node("ill", labels=labels, capacity={"nvidia.com/gpu": "8"})
+        ill["status"]["allocatable"] = {"nvidia.com/gpu": "7"}
+        items = [ill, gpu_cluster.node("mig", [gpu_cluster.gpu("mig", 0, "A100-40", mig=True)])]
+        with tempfile.TemporaryDirectory() as folder:
+            _, _, self.admin = start_on(self, gpu_cluster.write(items, Path(folder) / "cluster.json"))
+            self.open()
+        self.assertEqual(self.figure("Free whole GPUs"), "7")
+        self.assertEqual(self.page.run("snug.map.order.map(({card, index}) => `${card.tiles[index].state} ${card.tiles[index].mode}`)"),
+                         ["open none", *["open free"] * 7, "open none"])
+        for place, count in (("#/?show=free", "7 of 9 GPUs"), ("#/?show=closed", "0 of 9 GPUs")):
+            self.show(place)
+            self.assertEqual(self.text(".count"), count)
+        self.show("#/nodes")
+        self.assertEqual([(row[0], row[6]) for row in self.rows()], [("ill", "7"), ("mig", "0")])
+        self.assertIn("to annotated pods: Unhealthy", self.rows()[0][7])
+        self.show("#/gpu/ill/1")
+        self.assertIn("Its node is closed: to annotated pods: Unhealthy", self.text(".callout"))
+        self.no_problems()
+
+    def test_a_model_that_has_vanished_and_an_explanation_of_many_nodes(self):
+        nodes = MapTest.many_nodes(1)
+        nodes["nodes"][0]["gpus"][0].update(model="", healthy=False, closed="vanished")
+        models = [{"model": name, "gpus": 1, "memoryMiB": 1, "usedMemoryMiB": 0, "usedComputeMilli": 0, "freeWholeGpus": 0} for name in ("", "A", "B")]
+        cluster = {**fetch(self.admin + "/v1/cluster")[1], "models": models}
+        explained = fetch(f"{self.admin}/v1/explain?namespace=batch&pod=big&nodes=true")[1]
+        explained["perNode"] = [{**explained["perNode"][0], "node": f"node-{number}"} for number in range(250)]
+        self.page.answer({"/v1/nodes": (200, nodes), "/v1/cluster": (200, cluster), "/v1/explain": (200, explained)})
+        self.open()
+        self.assertIn("(vanished)", self.text(".overview .stack"))
+        self.assertEqual(self.page.run("[...document.querySelectorAll('select')[1].options].map((option) => option.value)"), ["", "A", "B"])
+        self.show("#/pod/batch/big?nodes=true&page=3")
+        self.assertIn("Page 3 of 3", self.text())
+        self.assertIn("node-249", self.text())
+        self.no_problems()
+
     def test_the_pages_of_nodes_and_gpus(self):
         self.open("#/nodes")
         self.assertEqual([row[0] for row in self.rows()], ["a100", "broken", "empty", "kubelet", "mig", "t4"])
@@ -385,27 +440,9 @@ class PagesTest(Fixture):
             self.assertIn(text, self.text())
         self.show("#/pod/batch/typo")
         self.assertIn('gpu-fraction is "0.25x"', self.text(".callout"))
+        self.no_problems()
         self.show("#/pod/no/such")
         self.assertIn("There is no explanation: pod no/such is neither pending nor holds a GPU", self.text())
-
-    def test_the_pages_of_pods_show_what_snug_explains(self):
-        """With the replies of the extender, not recorded ones."""
-        _, waits = fetch(f"{self.admin}/v1/explain?namespace=batch&pod=big")
-        self.assertNotEqual(waits["advice"], [])
-        self.open("#/pod/batch/big")
-        for row in [waits["nearest"], *waits["advice"], *waits["reasons"]]:
-            self.assertIn(row["sentence"], self.text())
-        for row in waits["request"]:
-            self.assertIn(row["asks"], self.text())
-        _, malformed = fetch(f"{self.admin}/v1/explain?namespace=batch&pod=typo")
-        self.open("#/pod/batch/typo")
-        self.assertIn(malformed["refusal"]["sentence"], self.text())
-        _, bound = fetch(f"{self.admin}/v1/explain?namespace=research&pod=two")
-        self.assertNotEqual(bound["placement"]["terms"], [])
-        self.open("#/pod/research/two")
-        for term in bound["placement"]["terms"]:
-            self.assertIn(term["term"], self.text())
-        self.no_problems()
 
     def test_the_policy_and_the_history(self):
         self.open("#/policy")

@@ -24,7 +24,7 @@ ESCAPE = re.compile(r"\033\[30;48;5;(\d+)m(.*?)\033\[0m")
 def gpu(index, *holders, memory=1000, **more):
     """`holders`: (uid, MiB)."""
     return {"index": index, "uuid": f"GPU-{index}", "model": "T4", "memoryMiB": memory, "healthy": True, "closed": None,
-            "mode": "time-slicing" if holders else "none", "usedMemoryMiB": sum(size for _, size in holders),
+            "freeWhole": False, "mode": "time-slicing" if holders else "none", "usedMemoryMiB": sum(size for _, size in holders),
             "usedComputeMilli": 0, **more,
             "holders": [{"namespace": "d", "pod": uid, "uid": uid, "memoryMiB": size} for uid, size in holders]}
 
@@ -65,8 +65,8 @@ class LayoutTest(unittest.TestCase):
 
     def test_gpus_are_counted(self):
         state = [node(gpu(0, ("a", 100)), gpu(1, healthy=False), mig_gpu(2), gpu(3), gpu(4, closed="suspect"),
-                      mig_gpu(5, ("1g.5gb", 0, 1, "b")), gpu(6), units=[("k", 1)])]
-        self.assertEqual(layout.counts_of(state), {"in use": 3, "free": 1, "free in MIG mode": 1, "closed": 2})
+                      mig_gpu(5, ("1g.5gb", 0, 1, "b")), gpu(6, freeWhole=True), gpu(7), units=[("k", 1)])]
+        self.assertEqual(layout.counts_of(state), {"in use": 3, "free": 1, "free in MIG mode": 1, "closed": 2, "empty, but not free": 1})
 
     def test_neighbours_never_share_a_colour(self):
         """Random nodes with up to 12 pods on a GPU, pods on several GPUs and on several nodes."""
@@ -120,7 +120,7 @@ class PictureTest(unittest.TestCase):
         self.assertEqual(len({colour for colour, _ in painted}), 3)
 
     def test_the_summary_is_one_line(self):
-        state = {"nodes": [node(gpu(0, ("a", 100)), gpu(1), mig_gpu(2))]}
+        state = {"nodes": [node(gpu(0, ("a", 100)), gpu(1, freeWhole=True), mig_gpu(2))]}
         self.assertEqual(picture.summary(state, 5, 2),
                          "5 pods placed, 2 refused; 3 GPUs: 1 in use, 1 free, 1 free in MIG mode.")
 

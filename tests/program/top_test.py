@@ -200,6 +200,37 @@ class ViewsTest(WithSnug):
             self.assertEqual(self.top(*words, code=1), f"snugctl: {said}\n")
 
 
+def labelled_node(name, units, allocatable, labels=None):
+    """Four GPUs by labels of GPU Feature Discovery."""
+    return {"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": {f"nvidia.com/{key}": value for key, value in {
+                "gpu.product": "Tesla-T4", "gpu.count": "4", "gpu.memory": "16384", **(labels or {})}.items()}},
+            "status": {"capacity": {"nvidia.com/gpu": units}, "allocatable": {"nvidia.com/gpu": allocatable}}}
+
+
+class ClosedToAnnotatedPodsTest(unittest.TestCase):
+    def test_nodes_and_the_cluster_count_the_same_free_and_closed_gpus(self):
+        unplaced = {"apiVersion": "v1", "kind": "Pod", "metadata": {
+            "name": "by-hand", "namespace": "ml", "uid": "uid-by-hand", "annotations": {"gpu-fraction": "1"}},
+            "spec": {"nodeName": "unplaced", "containers": [{"name": "main"}]}, "status": {"phase": "Running"}}
+        items = [labelled_node("ill", "4", "3"), labelled_node("well", "4", "4"), node("unplaced", 2), unplaced,
+                 node("slices", 1, mig=True), node("bad", 1, healthy=False),
+                 labelled_node("shared", "16", "16", {"gpu.product": "Tesla-T4-SHARED", "gpu.replicas": "4"})]
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"apiVersion": "v1", "kind": "List", "items": items}, file)
+            file.flush()
+            _, _, admin = start_on(self, file.name)
+        lines = run(SNUGCTL, "top", "--server", admin, **ASCII).stdout.splitlines()
+        rows = {line.split()[0]: line.split()[1:3] for line in lines[1:7]}
+        self.assertEqual(rows, {"ill": ["....", "3"], "well": ["....", "4"], "unplaced": ["..", "0"], "slices": [".", "0"],
+                                "bad": ["x", "0"], "shared": ["....", "0"]})
+        self.assertIn("closed: to annotated pods: Unhealthy", next(line for line in lines if line.startswith("ill ")))
+        cluster = fetch(f"{admin}/v1/cluster")[1]
+        self.assertEqual((cluster["freeWholeGpus"], cluster["gpusClosed"]), (7, 1))
+        self.assertTrue(lines[7].endswith("; 7 whole GPUs free, 1 closed"), lines[7])
+        self.assertIn("free; node closed: to annotated pods: ", run(SNUGCTL, "top", "gpus", "--server", admin, **ASCII).stdout)
+
+
 class TerminalTest(WithSnug):
     def terminal(self, *words, columns=100, rows=24, **environment):
         return Terminal(self, [SNUGCTL, "top", *words, "--server", self.admin], (columns, rows), {**UTF8, **environment})

@@ -37,7 +37,8 @@ struct ShownGpu {
   std::string uuid;
   std::string model;
   std::int64_t memory_mib = 0;
-  std::string closed;  // the reason; empty: it is open
+  std::string closed;       // the reason; empty: it is open
+  bool free_whole = false;  // a pod that asks for one whole GPU could take it
   std::string mode;
   std::int64_t used_memory_mib = 0;
   std::int64_t used_compute_milli = 0;

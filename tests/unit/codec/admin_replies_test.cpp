@@ -8,13 +8,13 @@ namespace {
 
 constexpr const char* kNodes = R"({"generation":7,"nodes":[
   {"name":"a","pool":"auto","closed":null,"gpus":[
-     {"index":0,"uuid":"GPU-0","model":"A100","memoryMiB":40960,"healthy":true,"closed":null,"mode":"mig",
+     {"index":0,"uuid":"GPU-0","model":"A100","memoryMiB":40960,"healthy":true,"closed":null,"freeWhole":true,"mode":"mig",
       "usedMemoryMiB":4864,"usedComputeMilli":142,
       "holders":[{"namespace":"ml","pod":"p","uid":"u","container":"main","memoryMiB":4864,"computeMilli":142}],
       "slices":{"axis":8,"instances":[
         {"profile":"1g.5gb","start":6,"size":1,"uuid":"MIG-1","holder":{"namespace":"ml","pod":"p","uid":"u","container":"main"}},
         {"profile":"1g.5gb","start":0,"size":1}]}},
-     {"index":1,"uuid":"","model":"A100","memoryMiB":40960,"healthy":false,"closed":"unhealthy","mode":"none",
+     {"index":1,"uuid":"","model":"A100","memoryMiB":40960,"healthy":false,"closed":"unhealthy","freeWhole":false,"mode":"none",
       "usedMemoryMiB":0,"usedComputeMilli":0,"holders":[]}],"kubeletAssigned":[]},
   {"name":"b","pool":"whole","closed":"BadInventory","gpus":[],"kubeletAssigned":[
      {"namespace":"ml","pod":"k","uid":"u","container":"c","resource":"nvidia.com/gpu","count":2}]}]})";
@@ -31,6 +31,8 @@ TEST(AdminRepliesTest, NodesAreRead) {
   EXPECT_EQ(gpu.slices.at(0).holder->pod, "p");
   EXPECT_FALSE(gpu.slices.at(1).holder);
   EXPECT_EQ(nodes->front().gpus.at(1).closed, "unhealthy");
+  EXPECT_FALSE(nodes->front().gpus.at(1).free_whole);
+  EXPECT_TRUE(gpu.free_whole);
   EXPECT_EQ(nodes->front().closed, "");
   EXPECT_EQ(nodes->back().closed, "BadInventory");
   EXPECT_EQ(nodes->back().units.at(0).count, 2);
@@ -112,7 +114,8 @@ TEST(AdminRepliesTest, GpusAreAListOfTheirOwn) {
                                    codec::ReplyForm::kYaml),
             "generation: 7\ngpus:\n- node: a\n  index: 1\n  uuid: \"\"\n  model: A100\n  "
             "memoryMiB: 40960\n  healthy: false\n"
-            "  closed: unhealthy\n  mode: none\n  usedMemoryMiB: 0\n  usedComputeMilli: 0\n  "
+            "  closed: unhealthy\n  freeWhole: false\n  mode: none\n  usedMemoryMiB: 0\n  "
+            "usedComputeMilli: 0\n  "
             "holders: []\n");
 }
 

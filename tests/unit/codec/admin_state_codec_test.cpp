@@ -62,9 +62,9 @@ TEST(StateCodecTest, ANodeIsShownExactlyAsTheContractSays) {
       text,
       R"({"generation":7,"nodes":[{"name":"n1","pool":"auto","closed":null,"gpus":[)"
       R"({"index":0,"uuid":"GPU-a","model":"A100","memoryMiB":40960,"healthy":true,"closed":null,)"
-      R"("mode":"none","usedMemoryMiB":0,"usedComputeMilli":0,"holders":[]},)"
+      R"("freeWhole":true,"mode":"none","usedMemoryMiB":0,"usedComputeMilli":0,"holders":[]},)"
       R"({"index":1,"uuid":"GPU-b","model":"A100","memoryMiB":40960,"healthy":true,"closed":null,)"
-      R"("mode":"time-slicing","usedMemoryMiB":10240,"usedComputeMilli":250,"holders":[)"
+      R"("freeWhole":false,"mode":"time-slicing","usedMemoryMiB":10240,"usedComputeMilli":250,"holders":[)"
       R"({"namespace":"ml","pod":"pod-u1","uid":"u1","container":"main","memoryMiB":10240,)"
       R"("computeMilli":250}]}],"kubeletAssigned":[],"kubeletComputeMilli":0}]})");
 }
@@ -157,6 +157,21 @@ TEST(StateCodecTest, ClosedNodesSayWhy) {
   const auto counted = holding("k", {{"main", "", model::KubeletUnits{"nvidia.com/gpu", 1}}});
   EXPECT_EQ(closed(state(inventory("n", {gpu(0, "")}), {shared, counted})),
             model::to_string(model::NodeConflict::kMixedAssigners));
+}
+
+TEST(StateCodecTest, ANodeThatIsClosedToAnnotatedPodsHasGpusThatTheKubeletCanStillGiveOut) {
+  model::NodeInventory ill = inventory("n", {gpu(0, ""), gpu(1, ""), gpu(2, "")});
+  ill.closed_to_annotated = model::ReasonCode::kUnhealthy;
+  ill.kubelet_capacity = {{"nvidia.com/gpu", 3}};
+  ill.kubelet_allocatable = {{"nvidia.com/gpu", 2}};
+  const Json gpus =
+      Json::parse(*codec::write_nodes(snapshot({state(ill)}), std::nullopt))["nodes"][0]["gpus"];
+  std::vector<bool> free_whole;
+  for (const Json& row : gpus) {
+    EXPECT_TRUE(row["closed"].is_null());
+    free_whole.push_back(row["freeWhole"].get<bool>());
+  }
+  EXPECT_EQ(free_whole, (std::vector<bool>{false, true, true}));
 }
 
 TEST(StateCodecTest, HoldersStandAtTheGpuThatTheyAreChargedTo) {

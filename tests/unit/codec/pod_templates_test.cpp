@@ -57,10 +57,11 @@ TEST(PodTemplatesTest, SaysWhatIsWrong) {
 TEST(PodTemplatesTest, AWrittenManifestHasTheSameFacts) {
   const auto pods = read_pod_templates(
       R"({"kind":"Pod","metadata":{"name":"a","namespace":"n","labels":{"x":"y"},)"
-      R"("annotations":{"gpu-memory.c":"4G"}},"spec":{"schedulerName":"snug","priority":7,)"
+      R"("annotations":{"gpu-memory.c":"4G","team/gpu-fracton":"0.5"}},)"
+      R"("spec":{"schedulerName":"snug","priority":7,"schedulingGates":[{"name":"g"}],)"
       R"("initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always",)"
       R"("resources":{"requests":{"cpu":"250m"}}}],"containers":[{"name":"c","resources":)"
-      R"({"requests":{"memory":"1Gi"},"limits":{"nvidia.com/gpu":"2","snug.dev/gpu-milli":"250",)"
+      R"({"requests":{"memory":"1Gi"},"limits":{"aliyun.com/gpu-mem":"4","nvidia.com/gpu":"2","snug.dev/gpu-milli":"250",)"
       R"("snug.dev/gpu-memory-mib":"4"}}}]}})",
       "f", "here", {});
   ASSERT_TRUE(pods);
@@ -71,6 +72,7 @@ TEST(PodTemplatesTest, AWrittenManifestHasTheSameFacts) {
   ASSERT_TRUE(after) << after.error().message;
   after->annotation_bytes = 0;
   EXPECT_EQ(*after, before);
+  EXPECT_EQ(before.stray_keys.size(), 2U);
 }
 
 }  // namespace

@@ -12,8 +12,10 @@ using ctl::TopFilter;
 using testing::ElementsAre;
 
 ShownGpu gpu(std::int64_t index, std::int64_t used_mib, const std::string& name_space) {
-  ShownGpu shown{.index = index, .model = "A100", .memory_mib = 1000, .mode = "none"};
+  ShownGpu shown{
+      .index = index, .model = "A100", .memory_mib = 1000, .free_whole = true, .mode = "none"};
   if (used_mib == 0) return shown;
+  shown.free_whole = false;
   shown.mode = "time-slicing";
   shown.used_memory_mib = used_mib;
   shown.used_compute_milli = used_mib;
@@ -26,11 +28,14 @@ ShownGpu gpu(std::int64_t index, std::int64_t used_mib, const std::string& name_
 std::vector<ShownNode> three_nodes() {
   ShownGpu unhealthy = gpu(2, 0, "");
   unhealthy.closed = "unhealthy";
+  unhealthy.free_whole = false;
+  ShownGpu of_the_kubelet = gpu(0, 0, "");
+  of_the_kubelet.free_whole = false;
   return {{.name = "a", .pool = "auto", .gpus = {gpu(0, 500, "ml"), gpu(1, 0, ""), unhealthy}},
           {.name = "b", .pool = "auto", .gpus = {gpu(0, 1000, "web")}},
           {.name = "c",
            .pool = "auto",
-           .gpus = {gpu(0, 0, ""), gpu(1, 0, "")},
+           .gpus = {of_the_kubelet, gpu(1, 0, "")},
            .units = {{.name_space = "ml", .pod = "k", .resource = "nvidia.com/gpu", .count = 1}}}};
 }
 
@@ -47,20 +52,43 @@ TEST(TopRowsTest, ANodesSums) {
   EXPECT_EQ(c.free_gpus, 1) << "the kubelet has one of the two";
   EXPECT_EQ(c.kubelet_units, 1);
   EXPECT_EQ(c.pods, 1);
-  ShownNode closed = nodes[0];
-  closed.closed = "BadInventory: …";
-  EXPECT_EQ(ctl::sums_of(closed).closed_gpus, 3);
-  EXPECT_EQ(ctl::sums_of(closed).free_gpus, 0);
-  ShownNode sliced = nodes[2];
-  for (ShownGpu& shown : sliced.gpus) shown.axis = 8;
-  sliced.units.clear();
-  EXPECT_EQ(ctl::sums_of(sliced).free_gpus, 0) << "a GPU in MIG mode is nobody's whole GPU";
   ctl::NodeSums all;
   for (const ShownNode& node : nodes) all += ctl::sums_of(node);
   EXPECT_EQ(all.gpus, 6);
   EXPECT_EQ(all.free_gpus, 2);
   EXPECT_EQ(all.used_memory_mib, 1500);
   EXPECT_EQ(all.pods, 3);
+}
+
+TEST(TopRowsTest, WhatIsFreeSaysSnugAndANodesReasonClosesNoGpu) {
+  struct Row {
+    std::string node_closed;
+    std::string mode;
+    std::int64_t axis;
+    std::vector<bool> free_whole;
+    std::int64_t free_gpus;
+  };
+  const std::vector<Row> rows{
+      {"", "none", 0, {true, true, true}, 3},
+      {"to annotated pods: Unhealthy: 2 of 3", "none", 0, {false, true, true}, 2},
+      {"to annotated pods: WrongMode: replicas", "none", 0, {false, false, false}, 0},
+      {"to annotated pods: WrongMode: mixed", "none", 8, {false, false, true}, 1},
+      {"to annotated pods: NodeClosed: …", "none", 0, {true, true, false}, 2},
+      {"BadInventory: …", "none", 0, {false, false, false}, 0},
+      {"", "none", 8, {false, false, false}, 0},
+      {"", "mps", 0, {false, false, false}, 0},
+  };
+  for (const Row& row : rows) {
+    ShownNode node{.name = "n", .pool = "auto", .closed = row.node_closed};
+    for (const bool free_whole : row.free_whole) {
+      node.gpus.push_back({.free_whole = free_whole, .mode = row.mode, .axis = row.axis});
+    }
+    const ctl::NodeSums sums = ctl::sums_of(node);
+    EXPECT_EQ(sums.free_gpus, row.free_gpus) << row.node_closed;
+    EXPECT_EQ(sums.closed_gpus, 0) << row.node_closed;
+    node.gpus[0].closed = "unhealthy";
+    EXPECT_EQ(ctl::sums_of(node).closed_gpus, 1) << row.node_closed;
+  }
 }
 
 TEST(TopRowsTest, NodesAreChosenAndSorted) {

@@ -33,6 +33,7 @@ ShownNode a100_node() {
   node.gpus[0].used_memory_mib = 20'480;
   node.gpus[0].used_compute_milli = 300;
   node.gpus[0].holders = {holder("a", 10'240, 250), holder("b", 10'240, 50)};
+  node.gpus[1].free_whole = true;
   node.gpus[2].closed = "unhealthy";
   ShownGpu& mig = node.gpus[3];
   mig.mode = "mig";
@@ -63,6 +64,18 @@ TEST(TopTextTest, ANodeIsALine) {
                   "reserved: 21 % of memory (34.3/160 GiB), 18 % of compute (0.727/4 GPUs)"));
   EXPECT_THAT(ctl::nodes_page(nodes, kFirst, {}).rows,
               ElementsAre(testing::StartsWith("n1    5.x4     1  ###.........  21 %")));
+}
+
+TEST(TopTextTest, WhyANodeIsClosedIsARemark) {
+  std::vector<ShownNode> nodes{a100_node()};
+  nodes[0].closed = "to annotated pods: Unhealthy";
+  EXPECT_THAT(ctl::nodes_page(nodes, kFirst, {}).rows.front(),
+              testing::EndsWith("closed: to annotated pods: Unhealthy; 1 GPU closed; pool shares"));
+  const std::vector<ctl::GpuPosition> chosen{{0, 0, 0}, {0, 1, 1}, {0, 2, 2}};
+  EXPECT_THAT(ctl::gpus_page(nodes, chosen, false, {}).rows,
+              ElementsAre(testing::EndsWith("  node closed: to annotated pods: Unhealthy"),
+                          testing::EndsWith("  free; node closed: to annotated pods: Unhealthy"),
+                          testing::EndsWith("  closed: unhealthy")));
 }
 
 TEST(TopTextTest, ANodeInDetailHasItsHoldersAndItsSlicesAtTheirPlaces) {
