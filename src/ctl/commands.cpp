@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "ctl/text_table.hpp"
 #include "snug/base/text.hpp"
 
 namespace snug::ctl {
@@ -49,7 +50,8 @@ base::Result<void> print(const std::string& text) {
 }
 
 int report_error(int code, const std::string& what) {
-  std::fprintf(stderr, "%s: %s\n", program_name().c_str(), what.c_str());
+  const std::string line = line_text(program_name() + ": " + what, Colour::kNone, {});
+  std::fprintf(stderr, "%s\n", line.c_str());
   return code;
 }
 

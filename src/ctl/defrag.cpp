@@ -28,13 +28,16 @@ std::string place_text(const codec::ParsedAdvice::Place& place) {
   return place.node + (place.devices.empty() ? "" : " GPU " + place.devices);
 }
 
+/// The line, without what could control a terminal: names and values come from the cluster.
+std::string safe_line(const std::string& text) { return line_text(text, Colour::kNone, {}) + "\n"; }
+
 std::string advice_text(const codec::ParsedAdvice& advice) {
-  const std::string request_line = "request: " + advice.request_text + "\n";
+  const std::string request_line = safe_line("request: " + advice.request_text);
   if (advice.place.node.empty())
-    return request_line + "no solution found: " + advice.explanation + "\n";
+    return request_line + safe_line("no solution found: " + advice.explanation);
   if (advice.fits_now) {
-    return request_line + "it already fits on " + place_text(advice.place) +
-           "; no pod needs to move\n";
+    return request_line +
+           safe_line("it already fits on " + place_text(advice.place) + "; no pod needs to move");
   }
   TextTable table({{.title = ""}, {.title = "POD"}, {.title = "FROM"}, {.title = "TO"}});
   int number = 0;
@@ -46,10 +49,11 @@ std::string advice_text(const codec::ParsedAdvice& advice) {
   }
   std::string table_text;
   for (const std::string& line : table.lines({})) table_text += line + "\n";
-  return request_line + "it would fit on " + place_text(advice.place) +
-         (advice.moves.size() == 1 ? ", if this pod moved:\n\n"
-                                   : ", if these pods moved, in this order:\n\n") +
-         table_text +
+  return request_line +
+         safe_line("it would fit on " + place_text(advice.place) +
+                   (advice.moves.size() == 1 ? ", if this pod moved:"
+                                             : ", if these pods moved, in this order:")) +
+         "\n" + table_text +
          "\nNothing was changed. To move a pod, delete it; its controller creates a new one, "
          "which is scheduled\nlike any new pod.\n";
 }

@@ -1,9 +1,13 @@
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "ctl/commands.hpp"
 #include "ctl/progress.hpp"
 #include "ctl/simulate_input.hpp"
+#include "ctl/text_table.hpp"
 #include "snug/config/files.hpp"
 #include "snug/sim/cluster.hpp"
 #include "snug/sim/replay.hpp"
@@ -38,14 +42,23 @@ std::vector<sim::SimulationReport> simulate(const SimulateInput& input) {
   return reports;
 }
 
+/// The table, without what could control a terminal: names and reasons come from the cluster.
+std::string safe_table(std::string_view table) {
+  std::string lines;
+  while (!table.empty()) {
+    const std::string_view line = table.substr(0, table.find('\n'));
+    table.remove_prefix(std::min(table.size(), line.size() + 1));
+    lines += line_text(line, Colour::kNone, {}) + "\n";
+  }
+  return lines;
+}
+
 base::Result<void> write_results(const SimulateFlags& flags,
                                  const std::vector<sim::SimulationReport>& reports) {
   const bool json_alone = flags.json == "-";
-  if (const auto done =
-          print(json_alone ? sim_codec::report_json(reports) : sim_codec::report_table(reports));
-      !done) {
-    return done;
-  }
+  const std::string text =
+      json_alone ? sim_codec::report_json(reports) : safe_table(sim_codec::report_table(reports));
+  if (const auto done = print(text); !done) return done;
   if (flags.json && !json_alone) {
     if (const auto done = config::write_file(*flags.json, sim_codec::report_json(reports)); !done)
       return done;
@@ -74,8 +87,10 @@ int run(const SimulateFlags& flags) {
     const bool unavailable = input.error().code == base::ErrorCode::kUnavailable;
     return report_error(unavailable ? kExitFailure : kExitUsage, input.error().message);
   }
-  for (const std::string& warning : warnings_about(*input))
-    std::fprintf(stderr, "snugctl: warning: %s\n", warning.c_str());
+  for (const std::string& warning : warnings_about(*input)) {
+    const std::string line = program_name() + ": warning: " + warning;
+    std::fprintf(stderr, "%s\n", line_text(line, Colour::kNone, {}).c_str());
+  }
   if (const auto good = check_results_writable(flags); !good)
     return report_error(kExitFailure, good.error().message);
   const auto written = write_results(flags, simulate(*input));

@@ -52,7 +52,11 @@ TopOutput as_text(std::string text) { return {.page = {}, .text = std::move(text
 
 std::string names_text(const std::string& kind, const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& name : names) text.append(kind).append("/").append(name).append("\n");
+  for (const std::string& name : names) {
+    std::string line = kind;
+    line.append("/").append(name);
+    text.append(line_text(line, Colour::kNone, {})).append("\n");
+  }
   return text;
 }
 
@@ -175,6 +179,11 @@ std::optional<std::chrono::milliseconds> parse_interval(std::string_view text) {
   return std::chrono::milliseconds(interval);
 }
 
+std::string interval_problem() {
+  return "--interval must be a duration from " + std::to_string(base::kMinWatchMs) + "ms to " +
+         std::to_string(base::kMaxWatchMs / 1000) + "s, like 500ms or 2s";
+}
+
 /// What is wrong with flags that are valid for other views; empty: nothing.
 std::string flag_problem(const TopFlags& flags) {
   const ViewRow& view = row_of(flags.view);
@@ -191,8 +200,7 @@ std::string flag_problem(const TopFlags& flags) {
     return "--namespace and --all-namespaces were both given; only one of them is allowed";
   if (flags.view == TopView::kCluster && flags.output == "name")
     return command + " has no names; --output may be wide, json or yaml";
-  if (!parse_interval(flags.interval))
-    return "--interval must be a duration from 100ms to 3600s, like 500ms or 2s";
+  if (!parse_interval(flags.interval)) return interval_problem();
   if (flags.filter.sort_key.empty()) return "";
   std::string keys;
   if (view.sort_keys != nullptr) {
@@ -217,7 +225,7 @@ base::Result<TopOutput> look(AdminConnection& snug, const TopFlags& flags, const
   if (view.view == TopView::kNodes && flags.filter.names.size() == 1)
     query.emplace("name", flags.filter.names.front());
   const base::Result<std::string> reply = snug.get(view.path, query);
-  if (!reply && reply.error().code == base::ErrorCode::kNotFound)
+  if (!reply && reply.error().code == base::ErrorCode::kNotFound && !query.empty())
     return base::fail(base::ErrorCode::kNotFound, unknown_node(flags.filter.names.front()));
   if (!reply) return std::unexpected(reply.error());
   base::Result<TopOutput> output = view.show(*reply, flags, style);
@@ -263,10 +271,12 @@ int show_once(AdminConnection& snug, const TopFlags& flags) {
   if (flags.output == "wide") style.width = 0;  // it is to show everything
   const base::Result<TopOutput> output = look(snug, flags, style);
   if (!output) return report_error(output.error());
-  return print_or_report(output->page ? joined(*output->page) : output->text);
+  const TopOutput& shown = *output;
+  return print_or_report(shown.page ? joined(*shown.page) : shown.text);
 }
 
-/// As look(), with a new connection if the last look failed.
+/// As look(), with a new connection if the last look got no usable reply. Any other error is an
+/// answer of Snug, which a new connection would not change.
 base::Result<TopOutput> look_again(std::optional<AdminConnection>& snug, const TopFlags& flags,
                                    const TextStyle& style) {
   if (!snug) {
@@ -275,7 +285,7 @@ base::Result<TopOutput> look_again(std::optional<AdminConnection>& snug, const T
     snug.emplace(*std::move(connection));
   }
   base::Result<TopOutput> output = look(*snug, flags, style);
-  if (!output) snug.reset();
+  if (!output && output.error().code == base::ErrorCode::kUnavailable) snug.reset();
   return output;
 }
 

@@ -155,8 +155,8 @@ std::string_view nearest_key(std::string_view key) {
 }
 
 std::string misspelling(std::string_view key, std::string_view meant) {
-  return "the annotation " + shown(key) + " is none that Snug reads; expected " +
-         std::string(meant) + ", if the pod is to have a GPU";
+  return "Snug does not read the annotation " + shown(key) + "; if the pod needs a GPU, use " +
+         std::string(meant);
 }
 
 std::string other_system(const OtherSystemRow& row, std::string_view key, std::string_view value) {

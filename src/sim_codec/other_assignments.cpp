@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "snug/base/limits.hpp"
 #include "snug/base/text.hpp"
+#include "snug/base/units.hpp"
 #include "snug/request/quantity.hpp"
 
 namespace snug::sim_codec {
@@ -19,6 +21,7 @@ constexpr std::string_view kVolcanoAllocated = "volcano.sh/vgpu-ids-new";
 constexpr std::string_view kGpushareIndex = "ALIYUN_COM_GPU_MEM_IDX";
 constexpr std::string_view kGpushareNodeModel = "aliyun.accelerator/nvidia_name";
 constexpr const char* kInventory = "snug.dev/inventory";
+constexpr std::int64_t kMostGpus = base::Limits{}.max_gpus_per_node;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -106,7 +109,6 @@ std::optional<std::vector<RegisteredGpu>> registered_gpus(const NodeObject& node
     return read_text_register(text, {.memory = 2, .model = 3, .health = 4, .mode = 5});
   const auto count = request::parse_unit_count(value_of(node.capacity, kGpushareCount));
   const auto memory = request::parse_unit_count(value_of(node.capacity, kGpushareMemory));
-  constexpr std::int64_t kMostGpus = 64;
   if (!count || !memory || *count <= 0 || *count > kMostGpus) return std::nullopt;
   const std::string_view model = value_of(node.traits.labels, kGpushareNodeModel);
   std::vector<RegisteredGpu> gpus;
@@ -135,8 +137,26 @@ std::string inventory_json(const std::vector<RegisteredGpu>& gpus) {
       -1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Reads `uuid,type,MiB,percent`. Nullopt: there are too few fields, or an amount is not possible.
+std::optional<model::ReservedDevice> read_allocated_device(std::string_view text) {
+  const std::vector<std::string_view> fields = split(text, ',');
+  constexpr std::size_t kFields = 4;
+  if (fields.size() < kFields || fields[0].empty()) return std::nullopt;
+  const auto memory_mib = base::parse_integer(fields[2]);
+  const auto percent = base::parse_integer(fields[3]);
+  if (!memory_mib || *memory_mib < 0 || *memory_mib > base::kLargestQuantity) return std::nullopt;
+  constexpr std::int64_t kWholeGpuPercent = 100;
+  if (!percent || *percent < 0 || *percent > kWholeGpuPercent) return std::nullopt;
+  const std::string_view uuid = fields[0].substr(0, fields[0].find('['));  // `[` begins a slice
+  return model::ReservedDevice{.index = 0,
+                               .uuid = std::string(uuid),
+                               .mode = model::GpuMode::kTimeSlicing,
+                               .memory = {*memory_mib},
+                               .compute = {*percent * 10}};
+}
+
 /// Reads `uuid,type,MiB,percent:…;…`: containers end with `;`, their devices with `:`. Containers
-/// are those of the pod in order.
+/// are those of the pod in order. Devices that cannot be read are left out.
 std::vector<model::ReservedContainer> read_allocated(std::string_view text,
                                                      const PodObject& object) {
   std::vector<model::ReservedContainer> containers;
@@ -144,15 +164,7 @@ std::vector<model::ReservedContainer> read_allocated(std::string_view text,
   for (const std::string_view container : split(text, ';')) {
     std::vector<model::ReservedDevice> devices;
     for (const std::string_view device : split(container, ':')) {
-      const std::vector<std::string_view> fields = split(device, ',');
-      constexpr std::size_t kFields = 4;
-      if (fields.size() < kFields || fields[0].empty()) continue;
-      const std::string_view uuid = fields[0].substr(0, fields[0].find('['));  // `[` begins a slice
-      devices.push_back({.index = 0,
-                         .uuid = std::string(uuid),
-                         .mode = model::GpuMode::kTimeSlicing,
-                         .memory = {base::parse_integer(fields[2]).value_or(0)},
-                         .compute = {base::parse_integer(fields[3]).value_or(0) * 10}});
+      if (auto read = read_allocated_device(device)) devices.push_back(*std::move(read));
     }
     if (!devices.empty() && position < object.resources.size()) {
       containers.push_back({.name = object.resources[position].first,
@@ -168,17 +180,19 @@ std::vector<model::ReservedContainer> read_gpushare_index(std::string_view text,
                                                           const PodObject& object,
                                                           const SystemsInUse& systems) {
   const auto index = base::parse_integer(text);
-  if (!index || *index < 0) return {};
+  if (!index || *index < 0 || *index >= kMostGpus) return {};
   std::vector<model::ReservedContainer> containers;
   for (const auto& [name, amounts] : object.resources) {
     const auto units = request::parse_unit_count(value_of(amounts, kGpushareMemory));
     if (!units || *units <= 0) continue;
-    containers.push_back({.name = name,
-                          .request_text = {},
-                          .assigned = std::vector<model::ReservedDevice>{
-                              {.index = static_cast<int>(*index),
-                               .mode = model::GpuMode::kTimeSlicing,
-                               .memory = {*units * systems.gpushare_unit_mib}}}});
+    const std::int64_t memory_mib = *units * systems.gpushare_unit_mib;
+    if (memory_mib > base::kLargestQuantity) continue;
+    containers.push_back(
+        {.name = name,
+         .request_text = {},
+         .assigned = std::vector<model::ReservedDevice>{{.index = static_cast<int>(*index),
+                                                         .mode = model::GpuMode::kTimeSlicing,
+                                                         .memory = {memory_mib}}}});
   }
   return containers;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "snug/base/text.hpp"
 #include "snug/model/model_patterns.hpp"
@@ -45,8 +47,9 @@ std::vector<std::string> CountedSentences::sentences() const {
                                         (row.count == 1 ? " " : "s ") + key.second + " (" +
                                         row.names + (row.count > kNamedObjects ? ", …)" : ")"));
   }
-  std::ranges::stable_sort(counted, std::ranges::greater{},
-                           &std::pair<std::size_t, std::string>::first);
+  std::ranges::sort(counted, [](const auto& a, const auto& b) {
+    return std::tie(b.first, a.second) < std::tie(a.first, b.second);
+  });
   std::vector<std::string> sentences;
   sentences.reserve(counted.size());
   for (auto& [count, sentence] : counted) sentences.push_back(std::move(sentence));

@@ -1,9 +1,11 @@
 """Scenario e: the extender is killed during a burst, and rebuilds its state after the restart."""
 
 import concurrent.futures
+import json
 
 from harness import truth
 from harness.bound_counter import BoundCounter
+from harness.kubectl import snugctl
 from harness.objects import gpu_node, share
 from harness.processes import wait_until
 from harness.scenario import PODS, Scenario
@@ -13,7 +15,7 @@ PODS_AT_ONCE = 480
 
 class CrashTest(Scenario):
     def test_e_three_kills_in_mid_burst(self):
-        """e: SIGKILL three times in mid-burst: nothing is lost, nothing is doubled"""
+        """e: SIGKILL three times in mid-burst: nothing is lost or doubled, and top and the dashboard show the sums of the annotations"""
         self.start()
         self.post_nodes(*(gpu_node(f"n{number:02}", 8) for number in range(16)))
         bound = BoundCounter(self.admin, PODS, PODS_AT_ONCE)
@@ -26,7 +28,11 @@ class CrashTest(Scenario):
                 self._kill_and_restart()
             posts.result()
         self.wait_settled(PODS_AT_ONCE)
-        self.check_cluster()
+        seen = self.check_cluster()
+        code, top = snugctl("top", "cluster", "-o", "json", "--server", f"http://127.0.0.1:{self.extender.admin_port}")
+        self.assertEqual(code, 0, top)
+        for shown in (self.extender.cluster(), json.loads(top)):
+            self.assertEqual((shown["usedMemoryMiB"], shown["usedComputeMilli"]), seen.totals())
         # A call that the API server has not answered in time is made again; how many those are depends on
         # how busy the machine is.
         calls = self.extender_calls(answered=True)

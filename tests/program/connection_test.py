@@ -19,6 +19,7 @@ from programs import SNUGCTL, run, start, start_extender
 from terminal import CTRL_C, Terminal
 
 FAKE = Path(__file__).resolve().with_name("fake_kubectl.py")
+NODE_REPLY = {"generation": 1, "nodes": [{"name": "a", "pool": "auto", "gpus": [], "kubeletAssigned": []}]}
 
 
 def is_running(pid):
@@ -37,11 +38,11 @@ def wait_until(what, holds, seconds=30):
 
 
 def admin_stub(case, replies):
-    """HOST:PORT of a server that answers these paths with these texts."""
+    """HOST:PORT of a server that answers these paths with these texts; errors of Snug have the status 404."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             text = replies.get(self.path)
-            self.send_response(404 if text is None else 200)
+            self.send_response(404 if text is None or text.startswith('{"Error":') else 200)
             body = (text or "").encode()
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -182,6 +183,24 @@ class PortForwardTest(WithKubectl):
         self.assertEqual(terminal.process.wait(30), -signal.SIGINT)
         self.check_all_ended()
 
+    def test_watch_keeps_the_port_forward_while_snug_answers(self):
+        """A node leaves the cluster, and comes back."""
+        replies = {"/readyz": "ok\n", "/v1/nodes?name=a": json.dumps(NODE_REPLY)}
+        self.orders["admin"]["snug-a"] = admin_stub(self, replies)
+        terminal = Terminal(self, [self.program, "top", "a", "--watch", "--interval", "100ms"], (200, 30),
+                            {**self.environment(), "LC_ALL": "C"})
+        terminal.read_until("1 node, 0 GPUs")
+        replies["/v1/nodes?name=a"] = '{"Error":"no such node"}'
+        terminal.read_until('out of date: Snug knows no node "a"')
+        replies["/v1/nodes?name=a"] = json.dumps(NODE_REPLY)
+        terminal.text = ""
+        while "out of date" in terminal.text.rpartition("\x1b[H")[2] or not terminal.text.endswith("\x1b[J"):
+            terminal.read()
+        self.assertEqual(self.forwarded_pods(), ["snug-a"])
+        terminal.press(CTRL_C)
+        self.assertEqual(terminal.process.wait(30), -signal.SIGINT)
+        self.check_all_ended()
+
     def test_labels_choose_nodes(self):
         self.orders["nodes"] = ["t4", "l40s", "of-no-gpu"]
         done = self.plugin("top", "-l", "zone in (a, b)", "-o", "name")
@@ -290,7 +309,7 @@ class NoSnugTest(WithKubectl):
             port = closed.getsockname()[1]
         self.check(self.snugctl("top", "--server", f"http://127.0.0.1:{port}"),
                    f"snugctl: http://127.0.0.1:{port} cannot be connected to: the connection was refused, so nothing "
-                   "listens there; start snug-extender, or name its adminListen address with --server; from outside of "
+                   "listens there; start snug-extender, or name its adminListen address with --server; from outside "
                    "the cluster, use `kubectl snug` or --context, which reach Snug by a port-forward\n")
         self.check(self.snugctl("top", "--server", "http://no-such-host.invalid:8889"),
                    "http://no-such-host.invalid:8889 cannot be connected to: its host name is unknown to DNS; ")
@@ -315,6 +334,9 @@ class NoSnugTest(WithKubectl):
         old = admin_stub(self, {"/livez": "ok\n"})
         self.check(self.snugctl("top", "--server", f"http://{old}"),
                    f"snugctl: http://{old} has no /v1/nodes: this Snug is older than this snugctl\n")
+        refusing = admin_stub(self, {f"/v1/{path}": '{"Error":"there is \\u001b[2Jnothing"}' for path in ("nodes", "pods")})
+        for view in ("nodes", "pods", "gpus"):
+            self.check(self.snugctl("top", view, "--server", f"http://{refusing}"), "snugctl: there is ?[2Jnothing\n")
         strange = admin_stub(self, {"/v1/nodes": "hello"})
         self.check(self.snugctl("top", "--server", f"http://{strange}"),
                    f"snugctl: http://{strange}: it is not a list of nodes: ")
@@ -334,7 +356,7 @@ class NoSnugTest(WithKubectl):
             port = server.getsockname()[1]
             done = self.snugctl("top", "--server", f"http://127.0.0.1:{port}")
             thread.join(30)
-        self.check(done, f"http://127.0.0.1:{port} ", "as does a port with TLS; the admin port has no TLS: name "
+        self.check(done, f"http://127.0.0.1:{port} ", "; it may be a port with TLS; the admin port has no TLS: name "
                                                       "adminListen's address with --server")
 
 

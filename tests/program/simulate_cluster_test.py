@@ -112,6 +112,14 @@ class ResultsTest(ClusterTest):
         done = self.run_ctl(*self.trace("p 0\n"))
         self.assertEqual(done.stderr, 'snugctl: warning: 1 pod with gpu_spec "Z9", a model that no node has (x)\n')
 
+    def test_no_name_controls_the_terminal(self):
+        done = self.run_ctl("--cluster", self.cluster(
+            node("a", [gpu(0)]), pod("amd\x1b[2J", limits={"amd.com/gpu": "1"}), pod("two\x1b[2J", {"gpu-fraction": "2"})))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("(ml/amd?[2J)\n", done.stderr)
+        self.assertIn("ml/two?[2J", done.stdout)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
     def test_the_chart_shows_free_gpus(self):
         chart = self.folder / "chart.svg"
         self.simulated(node("a", [gpu(0), gpu(1)]), pod("p", {"gpu-fraction": "0.5"}), flags=("--svg", chart))

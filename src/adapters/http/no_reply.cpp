@@ -6,8 +6,11 @@ namespace snug::http {
 namespace {
 
 constexpr std::string_view kFromOutside =
-    "from outside of the cluster, use `kubectl snug` or --context, which reach Snug by a "
+    "from outside the cluster, use `kubectl snug` or --context, which reach Snug by a "
     "port-forward";
+constexpr std::string_view kPerhapsTls =
+    "; it may be a port with TLS; the admin port has no TLS: name adminListen's address with "
+    "--server, not that of another port";
 
 std::string seconds_text(std::int64_t time_ms) { return std::to_string(time_ms / 1'000) + " s"; }
 
@@ -30,11 +33,9 @@ std::string reason_and_advice(NoReply why, std::string_view detail) {
              ", as when a firewall or a NetworkPolicy drops the connection, or the host is down; " +
              std::string(kFromOutside);
     case NoReply::kClosed:
-      return "closes the connection without a reply, as does a port with TLS; the admin port has "
-             "no TLS: name adminListen's address with --server, not that of another port";
+      return "closes the connection without a reply" + std::string(kPerhapsTls);
     case NoReply::kNotHttp:
-      return "does not answer in HTTP, as does a port with TLS; the admin port has no TLS: name "
-             "adminListen's address with --server, not that of another port";
+      return "does not answer in HTTP" + std::string(kPerhapsTls);
     case NoReply::kSilent:
       return "accepts the connection, but sends nothing for " +
              seconds_text(base::kAdminIdleTimeoutMs) +

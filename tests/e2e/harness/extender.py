@@ -87,6 +87,10 @@ class Extender:
     def pods(self):
         return self._state("/v1/pods")["pods"]
 
+    def cluster(self):
+        """The totals that the dashboard shows."""
+        return self._state("/v1/cluster")
+
     def verb(self, name, value):
         """What kube-scheduler would send; returns (status, decoded reply)."""
         status, body = self._request(self.port, "POST", f"/{name}", json.dumps(value).encode())

@@ -8,6 +8,11 @@ from .extender import program
 from .processes import all_output_of
 
 
+def snugctl(*words):
+    """(exit code, what snugctl printed)."""
+    return all_output_of([program().resolve().with_name("snugctl"), *words], {}, None)
+
+
 class Kubectl:
     def __init__(self, plane):
         self._folder = plane.folder / "kubectl"

@@ -136,6 +136,11 @@ class Truth:
         return {"sizes": self.memory, "gpus": gpus, "pods": self.pods, "slices": sliced,
                 "counts": {node: sorted(counts) for node, counts in self.counts.items()}}
 
+    def totals(self):
+        """(MiB, milli) of all GPUs together."""
+        each = [taken(uses, self.kinds) for uses in self.uses.values()]
+        return tuple(sum(amounts) for amounts in zip(*each, strict=True)) if each else (0, 0)
+
     def reservations(self):
         """uid -> (node, reservation)"""
         return {uid: (node, held) for uid, (node, standing, held) in self.pods.items()

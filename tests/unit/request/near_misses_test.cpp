@@ -69,9 +69,8 @@ TEST(NearMissesTest, AMisspelledAnnotationNamesTheRightKey) {
     }
     ASSERT_THAT(found, SizeIs(1)) << row.key;
     EXPECT_FALSE(found[0].of_other_system);
-    EXPECT_EQ(found[0].sentence, "the annotation " + row.key +
-                                     " is none that Snug reads; expected " +
-                                     std::string(row.meant) + ", if the pod is to have a GPU");
+    EXPECT_EQ(found[0].sentence, "Snug does not read the annotation " + row.key +
+                                     "; if the pod needs a GPU, use " + std::string(row.meant));
   }
 }
 

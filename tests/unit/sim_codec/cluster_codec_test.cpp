@@ -260,6 +260,29 @@ TEST(ClusterCodecTest, GpusAndAssignmentsOfHamiAreRead) {
   }
 }
 
+/// The holding of a pod that HAMi gave the device `device`.
+model::HoldingPtr holding_of_hami(const std::string& device) {
+  const auto cluster =
+      read_items({hami_node("GPU-a,10,16384,100,T4,0,true:"),
+                  pod({.name = "share",
+                       .metadata = R"(,"annotations":{"hami.io/vgpu-devices-allocated":")" +
+                                   device + R"(:;"})",
+                       .resources = R"("nvidia.com/gpu":"1","nvidia.com/gpumem":"3000")",
+                       .spec = R"(,"nodeName":"h")"})});
+  return cluster.cluster.pods.at(0).holding;
+}
+
+TEST(ClusterCodecTest, AnAssignmentWithAmountsThatNoGpuHasIsNotRead) {
+  for (const char* device : {"GPU-a,NVIDIA,0,0", "GPU-a,NVIDIA,1000000000,100"})
+    EXPECT_FALSE(holding_of_hami(device)->unplaced) << device;
+  for (const char* device :
+       {"GPU-a,NVIDIA,-1,30", "GPU-a,NVIDIA,1000000001,30", "GPU-a,NVIDIA,3000,-1",
+        "GPU-a,NVIDIA,3000,101", "GPU-a,NVIDIA,3000,9223372036854775807", "GPU-a,NVIDIA,,30",
+        "GPU-a,NVIDIA,3000,x", "GPU-a,NVIDIA,3000", ",NVIDIA,3000,30"}) {
+    EXPECT_TRUE(holding_of_hami(device)->unplaced) << device;
+  }
+}
+
 TEST(ClusterCodecTest, ARegisterThatCannotBeReadIsNoInventory) {
   for (const char* text : {"", "nonsense", "[1]", "[", "GPU-a,10"}) {
     const auto cluster = read_items({hami_node(text), pod({.name = "p", .metadata = kQuarter})});
@@ -278,6 +301,17 @@ TEST(ClusterCodecTest, GpusAndAssignmentsOfGpushareAreRead) {
   EXPECT_EQ(cluster.cluster.nodes.at(0).inventory.gpus.at(1).memory.value, 15 * 1024);
   EXPECT_EQ(cluster.cluster.pods.at(0).holding->reservation.containers[0].devices()[0].index, 1);
   EXPECT_EQ(request_of(cluster), "gpu-memory=3072");
+  for (const char* index : {"-1", "64", "4294967296", "x"}) {
+    const auto unread =
+        read_items({R"({"kind":"Node","metadata":{"name":"g"},"status":{"capacity":)"
+                    R"({"aliyun.com/gpu-mem":"30","aliyun.com/gpu-count":"2"}}})",
+                    pod({.name = "p",
+                         .metadata = std::string(R"(,"annotations":{"ALIYUN_COM_GPU_MEM_IDX":")") +
+                                     index + R"("})",
+                         .resources = R"("aliyun.com/gpu-mem":"3")",
+                         .spec = R"(,"nodeName":"g")"})});
+    EXPECT_TRUE(unread.cluster.pods.at(0).holding->unplaced) << index;
+  }
   // So many units for each GPU are MiB.
   const auto in_mib = read_items(
       {R"({"kind":"Node","metadata":{"name":"g"},"status":{"capacity":{"aliyun.com/gpu-mem":"30000",)"
