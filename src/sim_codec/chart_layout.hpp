@@ -34,8 +34,8 @@ struct ChartTicks {
 /// Returns the window with all curves. Both axes begin at 0.
 [[nodiscard]] ChartWindow whole_window(std::span<const sim::SimulationReport> reports);
 /// Returns the window in which the curves differ visibly from each other or from the reference
-/// (for free GPUs, only from each other): from a little before they first do to the end. An axis begins at 0 if that makes the chart only
-/// a little smaller.
+/// (for free GPUs, only from each other): from a little before they first do to the end. An axis
+/// begins at 0 if that makes the chart only a little smaller.
 [[nodiscard]] ChartWindow window_of_difference(std::span<const sim::SimulationReport> reports);
 
 /// Returns at most about `most` ticks in the range.

@@ -218,9 +218,10 @@ TEST_F(PodEventsTest, ALikelyMistakeIsSaidOnceWhateverSchedulerBindsThePod) {
   watch->pod_changed(typo);
   wait(limits.refusal_event_delay_ms);
   wait(3'600'000);
-  EXPECT_THAT(notes("GpuRequestIgnored"),
-              ElementsAre("Snug does not read the annotation gpu-fracton; if the pod needs a GPU, use "
-                          "gpu-fraction"));
+  EXPECT_THAT(
+      notes("GpuRequestIgnored"),
+      ElementsAre("Snug does not read the annotation gpu-fracton; if the pod needs a GPU, use "
+                  "gpu-fraction"));
 }
 
 TEST_F(PodEventsTest, KeysOfOtherSystemsAreSaidOnlyWhereNobodyElseReadsThem) {
