@@ -88,14 +88,14 @@ std::string term_table(const explain::PlacementComparison& placement) {
   return columns(rows);
 }
 
-std::string placement_text(const codec::ExplainReply& reply) {
-  const explain::PlacementComparison& placement = reply.placement->comparison;
+std::string placement_text(const codec::ExplainReply& reply,
+                           const codec::ExplainReply::Placement& explained) {
+  const explain::PlacementComparison& placement = explained.comparison;
   const bool is_bound = !reply.node.empty();
   std::string title =
       is_bound ? "why node " + placement.chosen.node : "the best node is " + placement.chosen.node;
   title += ": profile " + placement.chosen.profile;
-  title +=
-      reply.placement->decided == "at bind" ? ", scores when it was bound" : ", scores as of now";
+  title += explained.decided == "at bind" ? ", scores when it was bound" : ", scores as of now";
   std::string text = "\n" + title + "\n" + term_table(placement);
   if (!placement.runner_up) return text + "  no other node would take the pod\n";
   if (placement.runner_up->total == placement.chosen.total)
@@ -112,6 +112,7 @@ std::string blocker_amount(const explain::Blocker& blocker) {
 std::string refusal_text(const codec::ExplainReply& reply, bool wide) {
   std::string text;
   std::vector<ExplainRow> rows;
+  rows.reserve(reply.reasons.size());
   for (const codec::ExplainReply::Reason& reason : reply.reasons)
     rows.push_back({reason.code, node_count(reason.nodes), reason.sentence});
   text += section(reply.feasible > 0 ? "the other nodes" : "why", rows);
@@ -143,10 +144,11 @@ std::string explain_text(const codec::ExplainReply& reply, bool wide) {
   std::string text = headline(reply) + "\n";
   if (reply.refusal) text += "  " + reply.refusal->code + ": " + reply.refusal->sentence + "\n";
   std::vector<ExplainRow> rows;
+  rows.reserve(reply.request.size());
   for (const explain::RequestInWords& request : reply.request)
     rows.push_back({request.container, request.text, request.asks});
   text += section("request", rows);
-  if (reply.placement) text += placement_text(reply);
+  if (reply.placement) text += placement_text(reply, *reply.placement);
   text += refusal_text(reply, wide);
   if (!reply.notes.empty()) text += "\n";
   for (const std::string& note : reply.notes) text += "note: " + note + "\n";

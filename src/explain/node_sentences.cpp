@@ -175,6 +175,7 @@ GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node) {
   if (request.containers.empty() || request.is_kubelet_assigned() || node.gpus.empty()) return {};
   const model::ContainerRequest& first = request.containers.front();
   std::vector<GpuShortfall> shortfalls;
+  shortfalls.reserve(node.gpus.size());
   for (std::size_t i = 0; i < node.gpus.size(); ++i)
     shortfalls.push_back(gpu_shortfall(trial, node, i));
   std::ranges::stable_sort(shortfalls, {}, &GpuShortfall::thousandths);

@@ -143,6 +143,7 @@ std::vector<std::string> smaller_profiles(const model::Snapshot& snapshot,
                     [&](const auto& profile) { return profile.second == slice->profile; });
   }
   std::vector<std::string> names;
+  names.reserve(profiles.size());
   for (const auto& [size, name] : profiles) names.push_back(name);
   return names;
 }

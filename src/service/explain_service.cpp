@@ -65,33 +65,32 @@ std::vector<std::string> models_of(const model::Snapshot& snapshot) {
 Reply ExplainService::explain(const ExplainQuery& query) {
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby())
     return error_reply(503, "Snug is not ready: " + parts_.readiness.why_not());
-  if (query.pod.has_value() == query.manifest.has_value()) {
-    return error_reply(
-        400, "the query must have either pod (with namespace) or manifest, a pod in JSON");
-  }
-  return query.pod ? explain_pod(query) : explain_manifest(query);
+  if (query.pod && !query.manifest) return explain_pod(*query.pod, query);
+  if (query.manifest && !query.pod) return explain_manifest(*query.manifest, query);
+  return error_reply(400,
+                     "the query must have either pod (with namespace) or manifest, a pod in JSON");
 }
 
-Reply ExplainService::explain_pod(const ExplainQuery& query) {
+Reply ExplainService::explain_pod(const std::string& name, const ExplainQuery& query) {
   const std::string name_space = query.name_space.value_or("default");
-  codec::ExplainReply reply{.name_space = name_space, .pod = *query.pod, .state = "pending"};
-  if (const auto entry = parts_.ledger.find_gpu_pod(name_space, *query.pod)) {
+  codec::ExplainReply reply{.name_space = name_space, .pod = name, .state = "pending"};
+  if (const auto entry = parts_.ledger.find_gpu_pod(name_space, name)) {
     explain_held(*entry, reply);
     return {200, codec::write_explanation(reply)};
   }
-  if (const PodInfoPtr pod = parts_.pending.find(name_space, *query.pod)) {
+  if (const PodInfoPtr pod = parts_.pending.find(name_space, name)) {
     reply.uid = pod->facts.uid;
     explain_unbound(pod, query.per_node, reply);
     return {200, codec::write_explanation(reply)};
   }
-  return error_reply(404, "pod " + name_space + "/" + *query.pod +
+  return error_reply(404, "pod " + name_space + "/" + name +
                               " is neither pending nor holds a GPU: it does not exist, has "
                               "ended, or is bound and asks for no GPU");
 }
 
-Reply ExplainService::explain_manifest(const ExplainQuery& query) {
+Reply ExplainService::explain_manifest(const std::string& manifest, const ExplainQuery& query) {
   codec::KubeObjectReader reader(options_.limits);
-  base::Result<model::PodFacts> pod = reader.read_pod(*query.manifest);
+  base::Result<model::PodFacts> pod = reader.read_pod(manifest);
   if (!pod) return error_reply(400, "manifest: " + pod.error().message);
   if (pod->name_space.empty()) pod->name_space = query.name_space.value_or("default");
   if (pod->uid.empty()) pod->uid = kHypothetical;
@@ -182,8 +181,9 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
                                                               : "reserved";
   model::GpuRequest request;
   for (std::size_t c = 0; c < pod.container_requests.size(); ++c) {
-    if (!pod.container_requests[c]) continue;
-    request.containers.push_back(*pod.container_requests[c]);
+    const std::optional<model::ContainerRequest>& container_request = pod.container_requests[c];
+    if (!container_request) continue;
+    request.containers.push_back(*container_request);
     request.containers.back().container = pod.reservation.containers[c].name;
   }
   reply.request = explain::request_in_words(request);
@@ -197,13 +197,14 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
     reply.placement = {*std::move(remembered), "at bind"};
     return;
   }
-  auto api_pod = parts_.api.get_pod(pod.name_space, pod.pod);
-  if (!api_pod || !*api_pod || (**api_pod).uid != pod.uid) {
+  auto reply_of_api = parts_.api.get_pod(pod.name_space, pod.pod);
+  std::optional<model::PodFacts> api_pod = reply_of_api ? *std::move(reply_of_api) : std::nullopt;
+  if (!api_pod || api_pod->uid != pod.uid) {
     reply.notes.emplace_back("Snug does not remember why it chose this node");
     return;
   }
-  const auto claim = PodClaim::make(std::make_shared<const PodInfo>(**std::move(api_pod)),
-                                    parts_.policy.current());
+  const auto claim =
+      PodClaim::make(std::make_shared<const PodInfo>(*std::move(api_pod)), parts_.policy.current());
   if (!claim || !claim->pod().asks_for_gpus()) return;
   const base::MutexLock lock(mutex_);
   if (auto comparison = explain::compare_bound(*snapshot, claim->view(), pod))

@@ -57,8 +57,7 @@ Json outcome_json(const sim::PodOutcome& pod) {
           {"refused", std::move(reason)}};
 }
 
-Json cluster_json(const sim::SimulationReport& report) {
-  const sim::ClusterResult& cluster = *report.cluster;
+Json cluster_json(const sim::SimulationReport& report, const sim::ClusterResult& cluster) {
   const auto bound = std::ranges::count_if(
       cluster.pods, [](const sim::PodOutcome& pod) { return !pod.node_now.empty(); });
   Json pods = Json::array();
@@ -94,7 +93,7 @@ Json one_report(const sim::SimulationReport& report) {
       {"decision_us",
        {{"p50", duration(report.decision_us_p50)}, {"p99", duration(report.decision_us_p99)}}},
       {"wall_s", duration(report.wall_s)}};
-  if (report.cluster) json["cluster"] = cluster_json(report);
+  if (report.cluster) json["cluster"] = cluster_json(report, *report.cluster);
   return json;
 }
 

@@ -67,7 +67,7 @@
   ROW(watch_lost_ms,           15'000,      "milliseconds after which a view whose watch cannot be established counts as out of date; time for three retries") \
   ROW(list_timeout_s,          60,          "seconds without a byte after which a list is abandoned; the API server's default --request-timeout") \
   ROW(list_total_s,            600,         "seconds after which a list is abandoned even if bytes keep arriving; protects from a server that never ends it") \
-  ROW(backoff_first_ms,        800,         "first wait after a failed list or watch, in milliseconds, as in client-go") \
+  ROW(backoff_first_ms,        800,         "first wait after a failed list, watch or event, in milliseconds, as in client-go") \
   ROW(backoff_last_ms,         5'000,       "longest wait after failed lists or watches, in milliseconds, before a random jitter of up to 100 %; pods wait until a watch works again") \
   ROW(backoff_reset_ms,        120'000,     "milliseconds without a failure after which the back-off starts again at its first wait, as in client-go") \
   ROW(resync_ms,               60'000,      "milliseconds after which Snug sends a GET for a bound pod that neither list nor watch has shown; a working watch shows it within a second") \
@@ -194,14 +194,17 @@ inline constexpr std::int64_t kMaxEvictionWorkPerCall = 200'000;
 // counted in calls of fit(). The computation of a node state counts as a few calls.
 inline constexpr std::int64_t kMaxRepackWork = 300'000;
 
-// Cost of one explanation (explain/explain.hpp), some ten milliseconds in all. kMaxExplainNodes:
+// Cost of one explanation (explain/explain.hpp) besides some calls of fit() for each node
+// (bench/plan_bench, explain_a_refusal). kMaxExplainNodes:
 // nodes on which ends of pods and changes of nodes are tried. kMaxExplainEndWork: work to find pods
 // whose end helps. kMaxExplainMoveNodes: nodes between which moves are tried. kMaxExplainMoveWork:
 // RepackInput::max_work.
 inline constexpr std::size_t kMaxExplainNodes = 32;
 inline constexpr std::int64_t kMaxExplainEndWork = 4'000;
 inline constexpr std::size_t kMaxExplainMoveNodes = 256;
-inline constexpr std::int64_t kMaxExplainMoveWork = 6'000;
+inline constexpr std::int64_t kMaxExplainMoveWork = 3'000;
+/// How often the writing of an event is attempted while the API server does not answer.
+inline constexpr int kMaxEventAttempts = 4;
 /// Decisions of filter that are remembered until the bind (each keeps its snapshot alive), and
 /// comparisons that are kept for bound pods (some 500 bytes each).
 inline constexpr std::size_t kMaxDecisionNotes = 256;

@@ -54,8 +54,8 @@ class ExplainService {
   [[nodiscard]] std::string refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal);
 
  private:
-  [[nodiscard]] Reply explain_pod(const ExplainQuery& query);
-  [[nodiscard]] Reply explain_manifest(const ExplainQuery& query);
+  [[nodiscard]] Reply explain_pod(const std::string& name, const ExplainQuery& query);
+  [[nodiscard]] Reply explain_manifest(const std::string& manifest, const ExplainQuery& query);
   void explain_unbound(const PodInfoPtr& pod, bool per_node, codec::ExplainReply& reply);
   void explain_claim(const PodClaim& claim, const model::Snapshot& snapshot, bool per_node,
                      codec::ExplainReply& reply);

@@ -77,7 +77,8 @@ std::string make_reply_head(const HttpReply& reply, bool sends_close) {
   reply_head.append(reason_phrase(reply.status));
   if (sends_close) reply_head += "\r\nConnection: close";
   if (!reply.allow.empty()) reply_head += "\r\nAllow: " + reply.allow;
-  for (const auto& [name, value] : reply.headers) reply_head += "\r\n" + name + ": " + value;
+  for (const auto& [name, value] : reply.headers)
+    reply_head.append("\r\n").append(name).append(": ").append(value);
   reply_head += "\r\nContent-Type: " + reply.content_type;
   reply_head += "\r\nContent-Length: " + std::to_string(reply.body.size()) + "\r\n\r\n";
   return reply_head;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "adapters/kube/reply_meaning.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/codec/api_writes.hpp"
 #include "snug/codec/object_names.hpp"
 
@@ -23,9 +24,6 @@ std::string object_kind(model::ObjectKind kind) {
   }
   return "Lease";
 }
-
-/// How often the writing of an event is attempted while the API server does not answer.
-constexpr int kAttempts = 4;
 
 std::string host_name() {
   std::array<char, 256> host_buffer{};
@@ -125,7 +123,7 @@ void EventWriter::post_event(const model::Notice& notice) {
                                                    .number = event_name_random_(),
                                                    .time = std::chrono::system_clock::now()});
   base::Result<void> event_outcome;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < base::kMaxEventAttempts; ++attempt) {
     if (attempt > 0 && !back_off()) break;
     event_outcome =
         write_outcome("its POST", api_caller_.call(service::ApiCall::kEvent, event_request));

@@ -8,7 +8,7 @@
 namespace snug::obs {
 namespace {
 
-constexpr std::int64_t kBytesPerMebibyte = 1024 * 1024;
+constexpr std::int64_t kBytesPerMebibyte = std::int64_t{1024} * 1024;
 
 void append_number(std::string& text, std::int64_t number) {
   char digits[24];
