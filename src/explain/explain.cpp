@@ -23,6 +23,19 @@
 namespace snug::explain {
 namespace {
 
+/// Whether the node is refused because of the kind of the pod, whatever its GPUs are.
+bool is_about_kind_of_pod(model::ReasonCode reason) {
+  using enum model::ReasonCode;
+  return reason == kWrongPool || reason == kOtherKind || reason == kNotEnforced;
+}
+
+/// Whether other pods are in the way.
+bool is_about_pods(model::ReasonCode reason) {
+  using enum model::ReasonCode;
+  return reason == kNoRoom || reason == kOtherNamespace || reason == kOtherKind ||
+         reason == kNodeClosed;
+}
+
 std::string share_text(const model::ContainerRequest& container_request) {
   const auto each = [&](const std::string& what) {
     return container_request.count == 1
@@ -129,13 +142,26 @@ class Survey {
     });
   }
 
+  /// How much must change before the node takes the pod. A node that is refused as a whole, and has
+  /// no suitable GPU, is farther than every other.
+  [[nodiscard]] std::uint16_t distance_of(std::size_t i) {
+    const model::NodeState& state = node(i);
+    if (is_about_kind_of_pod(reasons_[i]) && !trial_.incoming().request.is_kubelet_assigned()) {
+      bool suits = false;
+      for (std::size_t gpu = 0; gpu < state.gpus.size() && !suits; ++gpu)
+        suits = trial_.is_suitable(state, gpu);
+      if (!suits) return model::kNoDistance;
+    }
+    return model::reason_row(reasons_[i]).distance;
+  }
+
   /// The position of the node that needs the smallest change; nullopt: there is no node.
   [[nodiscard]] std::optional<std::size_t> nearest() {
     using Key = std::tuple<std::uint16_t, std::int64_t, std::size_t>;
     std::optional<Key> best;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (reasons_[i] == model::ReasonCode::kNone) continue;
-      const std::uint16_t distance = model::reason_row(reasons_[i]).distance;
+      const std::uint16_t distance = distance_of(i);
       if (best && distance > std::get<0>(*best)) continue;
       const Key key{distance, shortfall_of(trial_, node(i)).thousandths, i};
       if (!best || key < *best) best = key;
@@ -278,7 +304,8 @@ Explanation explain(const ExplainInput& input) {
   if (explanation.feasible > 0) return explanation;
   if (const auto nearest = survey.nearest()) {
     explanation.nearest = survey.node_reason(*nearest);
-    explanation.blockers = blockers_on(survey.trial(), survey.node(*nearest));
+    if (is_about_pods(explanation.nearest->code))
+      explanation.blockers = blockers_on(survey.trial(), survey.node(*nearest));
   }
   explanation.advice = find_advice(input, survey);
   return explanation;

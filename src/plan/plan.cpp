@@ -261,6 +261,21 @@ std::vector<int> extender_scores(const Plan& plan) {
   return scores;
 }
 
+model::ReasonCode main_reason(std::span<const Verdict> verdicts) {
+  const auto distance_of = [](model::ReasonCode reason) {
+    return model::reason_row(reason).distance;
+  };
+  std::vector<std::size_t> counts(model::all_reasons().size(), 0);
+  model::ReasonCode nearest = model::ReasonCode::kNone;
+  for (const Verdict& verdict : verdicts) {
+    ++counts[static_cast<std::size_t>(verdict.reason)];
+    if (distance_of(verdict.reason) < distance_of(nearest)) nearest = verdict.reason;
+  }
+  // The reasons up to NoRoom are given only if the node's GPUs suit the pod.
+  if (distance_of(nearest) <= distance_of(model::ReasonCode::kNoRoom)) return nearest;
+  return static_cast<model::ReasonCode>(std::ranges::max_element(counts) - counts.begin());
+}
+
 std::shared_ptr<model::Holding> to_holding(const model::NodeState& node,
                                            const IncomingPod& incoming,
                                            model::PlacementView placement) {

@@ -193,13 +193,18 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
         "delete it, and let a scheduler that calls Snug bind it");
     return;
   }
+  auto reply_of_api = parts_.api.get_pod(pod.name_space, pod.pod);
+  std::optional<model::PodFacts> api_pod = reply_of_api ? *std::move(reply_of_api) : std::nullopt;
+  if (api_pod && api_pod->uid != pod.uid) api_pod.reset();
+  if (api_pod) {
+    for (const request::NearMiss& near_miss : request::near_misses(*api_pod))
+      reply.notes.push_back(near_miss.sentence);
+  }
   if (auto remembered = parts_.placements.placement_of(pod.uid)) {
     reply.placement = {*std::move(remembered), "at bind"};
     return;
   }
-  auto reply_of_api = parts_.api.get_pod(pod.name_space, pod.pod);
-  std::optional<model::PodFacts> api_pod = reply_of_api ? *std::move(reply_of_api) : std::nullopt;
-  if (!api_pod || api_pod->uid != pod.uid) {
+  if (!api_pod) {
     reply.notes.emplace_back("Snug does not remember why it chose this node");
     return;
   }

@@ -134,7 +134,7 @@ Reply ExtenderService::refuse_each(const codec::ScheduleCall& call, const PodCla
   }
   const bool may_evict = options_.kubernetes_minor >= kFirstMinorWithEmptyCandidates;
   const std::optional<std::size_t> awaited_candidate = awaited_node(call, claim.pod(), snapshot);
-  std::vector<std::size_t> reason_counts(reason_texts.size(), 0);
+  bool promised = false;
   for (std::size_t i = 0; i < plan.verdicts.size(); ++i) {
     const model::ReasonCode reason = plan.verdicts[i].reason;
     const bool evictable = model::reason_row(reason).resolvable;
@@ -143,15 +143,12 @@ Reply ExtenderService::refuse_each(const codec::ScheduleCall& call, const PodCla
                                 : evictable && may_evict;
     auto& refused_nodes = resolvable ? filter_result.failed : filter_result.unresolvable;
     refused_nodes.emplace_back(i, reason_texts[static_cast<std::size_t>(reason)]);
-    ++reason_counts[static_cast<std::size_t>(reason)];
+    promised = promised || reason == model::ReasonCode::kPromised;
   }
-  const auto most_frequent = std::ranges::max_element(reason_counts) - reason_counts.begin();
   RetryCondition retry_condition{.freed = snapshot.freed_generation};
-  if (reason_counts[static_cast<std::size_t>(model::ReasonCode::kPromised)] > 0) {
-    retry_condition.ended_intents = snapshot.ended_intents_generation;
-  }
-  note_refused(claim.pod().facts.uid, {static_cast<model::ReasonCode>(most_frequent), {}},
-               retry_condition, line);
+  if (promised) retry_condition.ended_intents = snapshot.ended_intents_generation;
+  note_refused(claim.pod().facts.uid, {plan::main_reason(plan.verdicts), {}}, retry_condition,
+               line);
   return {200, codec::write_filter(call, filter_result)};
 }
 

@@ -136,7 +136,7 @@ class ClusterRun {
     const base::TimePoint start = input_.clock.now();
     const plan::Plan best = plan_for(claim, candidates);
     times_.add(input_.clock.now() - start);
-    if (!best.winner) return refuse(outcome, nearest_reason(best));
+    if (!best.winner) return refuse(outcome, plan::main_reason(best.verdicts));
     place(claim, candidates[*best.winner], outcome);
     return true;
   }
@@ -193,14 +193,6 @@ class ClusterRun {
       }
     }
     return candidates;
-  }
-
-  /// The reason of the node that is nearest to being feasible.
-  static model::ReasonCode nearest_reason(const plan::Plan& best) {
-    const auto distance_of = [](const plan::Verdict& verdict) {
-      return model::reason_row(verdict.reason).distance;
-    };
-    return std::ranges::min_element(best.verdicts, {}, distance_of)->reason;
   }
 
   static bool refuse(PodOutcome& outcome, std::string_view code, std::string_view sentence) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "sim_codec/text_table.hpp"
@@ -79,17 +80,16 @@ std::string refused_pods(const sim::SimulationReport& report) {
   if (by_reason.empty()) return "";
   const std::int64_t refused = report.arrivals - report.accepted;
   std::string text = "\n" + report.policy + " refuses " + counted_pods(refused) + ":\n";
-  std::size_t named = 0;
   for (const auto& [reason, pods] : by_reason) {
     text += "  " + reason + " (" + counted_pods(std::ssize(pods)) + ")\n";
-    for (const sim::PodOutcome& pod : pods) {
-      if (named++ >= kNamedPods) continue;
+    for (const sim::PodOutcome& pod : std::span(pods).first(std::min(pods.size(), kNamedPods))) {
       text += "    " + pod.name_space + "/" + pod.pod +
               (pod.request.empty() ? "" : "  " + pod.request) + "\n";
     }
-  }
-  if (named > kNamedPods) {
-    text += "    and " + std::to_string(named - kNamedPods) + " more; --json names them all\n";
+    if (pods.size() > kNamedPods) {
+      text +=
+          "    and " + std::to_string(pods.size() - kNamedPods) + " more; --json names them all\n";
+    }
   }
   return text;
 }

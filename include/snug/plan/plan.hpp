@@ -39,6 +39,11 @@ struct Plan {
   model::Placement placement;  // the best placement on the winner
 };
 
+/// The reason that says best why none of the candidates takes the pod. If a candidate could serve
+/// the pod once other pods have gone, it is the reason of the nearest such candidate, else the most
+/// frequent one. kNone: there is no candidate.
+[[nodiscard]] model::ReasonCode main_reason(std::span<const Verdict> verdicts);
+
 /// Decides about candidates that are given by node name. A name that is not in the snapshot has the
 /// reason kUnknownNode.
 [[nodiscard]] Plan plan(const PlanInput& input, std::span<const std::string_view> candidates);

@@ -295,7 +295,7 @@ class Metrics {
   /// `microseconds`: from the request to the end of its reply, or for a list or watch to the
   /// beginning of the reply.
   virtual void api_request(ApiCall call, bool ok, std::int64_t microseconds) = 0;
-  /// Counts a filter call that named no node. `reason`: the most frequent one of the nodes.
+  /// Counts a filter call that named no node. `reason`: plan::main_reason().
   virtual void pod_refused(model::ReasonCode reason) = 0;
   virtual void watch_restarted(WatchedResource resource, WatchEnd why) = 0;
   virtual void pods_woken() = 0;

@@ -134,8 +134,8 @@ class RegistryMetrics final : public PrometheusMetrics {
   }
 
   std::vector<Counter*> refusals() {
-    Family<Counter>& family = counter(
-        "snug_refusals_total", "Filter calls that named no node, by the most frequent reason");
+    Family<Counter>& family =
+        counter("snug_refusals_total", "Filter calls that named no node, by the reason");
     std::vector<Counter*> series;
     for (const model::ReasonRow& reason : model::all_reasons()) {
       series.push_back(reason.code.empty() ? nullptr

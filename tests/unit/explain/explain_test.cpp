@@ -71,6 +71,14 @@ TEST(ExplainTest, TheNearestGpuIsOneThatCouldServeThePod) {
   EXPECT_EQ(explanation.blockers[0].pod, "b");
 }
 
+TEST(ExplainTest, ANodeOfAnotherPoolIsNotNearestIfItsGpusAreTooSmall) {
+  const RepackScenario on({"n1: A 400 | pool=whole", "n2: A 500"}, {}, make_memory(600));
+  const explain::Explanation explanation = explained(on);
+  ASSERT_TRUE(explanation.nearest.has_value());
+  EXPECT_EQ(explanation.nearest->node, "n2");
+  EXPECT_TRUE(explanation.blockers.empty());
+}
+
 TEST(ExplainTest, SmallerRequestsAreTheLargestThatFit) {
   const RepackScenario half({"n1: A 1000 x2", "n2: A 1000"},
                             {"a n1 g0:600", "b n1 g1:550", "c n2 g0:800"}, make_fraction(500));

@@ -136,6 +136,22 @@ TEST(PlanTest, NothingFitsOrNothingIsAsked) {
   EXPECT_TRUE(none.verdicts.empty());
 }
 
+TEST(PlanTest, TheMainReasonIsThatOtherPodsAreInTheWayIfAnyCandidateHasIt) {
+  using enum model::ReasonCode;
+  struct Row {
+    std::vector<model::ReasonCode> reasons;
+    model::ReasonCode main;
+  };
+  for (const Row& row : {Row{{}, kNone}, Row{{kTooLarge, kTooLarge, kNoRoom}, kNoRoom},
+                         Row{{kNoRoom, kNoRoom, kPromised}, kPromised},
+                         Row{{kTooLarge, kTooLarge, kOtherKind}, kTooLarge},
+                         Row{{kWrongPool, kModelExcluded, kModelExcluded}, kModelExcluded}}) {
+    std::vector<plan::Verdict> verdicts;
+    for (const model::ReasonCode reason : row.reasons) verdicts.push_back({.reason = reason});
+    EXPECT_EQ(plan::main_reason(verdicts), row.main);
+  }
+}
+
 TEST(PlanTest, TheSameQuestionHasTheSameAnswer) {
   const std::vector<std::string_view> names = {"n3", "n1", "n2"};
   const auto ask = [&names] {
