@@ -18,26 +18,52 @@ namespace snug::ctl {
 namespace {
 
 constexpr const char* kExplainPath = "/v1/explain";
+constexpr std::string_view kPodPrefix = "pod/";  // as `snugctl top pods -o name` prints it
 
 struct ExplainFlags {
-  std::string pod;  // POD or NAMESPACE/POD
+  std::string pod;  // POD or NAMESPACE/POD, perhaps behind kPodPrefix
   std::string file;
   std::optional<std::string> name_space;
   std::string output;
   ConnectionFlags connection;
 };
 
+std::unexpected<base::Error> other_namespace(const std::string& pod, const ExplainFlags& flags) {
+  return base::fail(base::ErrorCode::kInvalid, pod + ", but --namespace is " +
+                                                   flags.name_space.value_or("") +
+                                                   "; expected the same namespace");
+}
+
+/// The queries of the pods of the file, one for each.
+base::Result<std::vector<AdminConnection::Query>> queries_for_file(
+    const ExplainFlags& flags, const std::string& default_namespace) {
+  const base::Limits limits;
+  const auto text =
+      config::read_file(flags.file == "-" ? "/dev/stdin" : flags.file, limits.max_config_bytes);
+  if (!text) return std::unexpected(text.error());
+  const auto pods = codec::read_pod_templates(*text, flags.file, default_namespace, limits);
+  if (!pods) return std::unexpected(pods.error());
+  std::vector<AdminConnection::Query> queries;
+  for (const model::PodFacts& pod : *pods) {
+    if (flags.name_space && *flags.name_space != pod.name_space) {
+      return other_namespace(
+          flags.file + ": " + pod.name + " is of the namespace " + pod.name_space, flags);
+    }
+    queries.push_back({{"manifest", codec::write_pod_manifest(pod)}});
+  }
+  return queries;
+}
+
 /// The queries of the pods that the flags name, one for each.
 base::Result<std::vector<AdminConnection::Query>> queries_for(const ExplainFlags& flags) {
-  const std::size_t slash = flags.pod.find('/');
+  const bool has_prefix = flags.pod.starts_with(kPodPrefix);
+  const std::string pod = flags.pod.substr(has_prefix ? kPodPrefix.size() : 0);
+  const std::size_t slash = pod.find('/');
   std::string name_space = flags.name_space.value_or("");
   if (slash != std::string::npos) {
-    const std::string in_name = flags.pod.substr(0, slash);
-    if (flags.name_space && *flags.name_space != in_name) {
-      return base::fail(base::ErrorCode::kInvalid, "the pod is given as " + flags.pod +
-                                                       ", but --namespace is " + *flags.name_space +
-                                                       "; expected the same namespace");
-    }
+    const std::string in_name = pod.substr(0, slash);
+    if (flags.name_space && *flags.name_space != in_name)
+      return other_namespace("the pod is given as " + flags.pod, flags);
     name_space = in_name;
   } else if (!flags.name_space) {
     auto from_context = default_namespace(flags.connection);
@@ -46,21 +72,16 @@ base::Result<std::vector<AdminConnection::Query>> queries_for(const ExplainFlags
   }
   std::vector<AdminConnection::Query> queries;
   if (flags.file.empty()) {
-    const std::string name = slash == std::string::npos ? flags.pod : flags.pod.substr(slash + 1);
+    const std::string name = slash == std::string::npos ? pod : pod.substr(slash + 1);
     if (name.empty() || name_space.empty()) {
       return base::fail(base::ErrorCode::kInvalid,
                         "the pod is given as " + flags.pod + "; expected NAMESPACE/POD");
     }
     queries.push_back({{"namespace", name_space}, {"pod", name}});
   } else {
-    const base::Limits limits;
-    const auto text =
-        config::read_file(flags.file == "-" ? "/dev/stdin" : flags.file, limits.max_config_bytes);
-    if (!text) return std::unexpected(text.error());
-    const auto pods = codec::read_pod_templates(*text, flags.file, name_space, limits);
-    if (!pods) return std::unexpected(pods.error());
-    for (const model::PodFacts& pod : *pods)
-      queries.push_back({{"manifest", codec::write_pod_manifest(pod)}});
+    auto of_file = queries_for_file(flags, name_space);
+    if (!of_file) return of_file;
+    queries = *std::move(of_file);
   }
   if (flags.output == "wide" || flags.output == "json") {
     for (AdminConnection::Query& query : queries) query.emplace("nodes", "true");
@@ -109,11 +130,8 @@ void add_explain(CLI::App& app, Action& chosen_action) {
       ->type_name("FILE");
   command->add_option("-n,--namespace", flags->name_space, "the namespace of the pod")
       ->type_name("NAME");
-  command
-      ->add_option("-o,--output", flags->output,
-                   "wide: also the reason of each node; json: the reply unchanged")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"wide", "json"}));
+  add_choice(*command, "-o,--output", flags->output, "wide|json",
+             "wide: also the reason of each node; json: the reply unchanged");
   add_connection_flags(*command, flags->connection);
   command->callback([flags, &chosen_action] { chosen_action = [flags] { return run(*flags); }; });
 }

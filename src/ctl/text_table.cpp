@@ -165,31 +165,48 @@ TextTable::Widths TextTable::widths() const {
   return widths;
 }
 
+std::vector<std::size_t> TextTable::columns_from_the_right(Room room) const {
+  std::vector<std::size_t> found;
+  for (std::size_t i = columns_.size(); i > 0; --i)
+    if (columns_[i - 1].room == room) found.push_back(i - 1);
+  return found;
+}
+
 /// The layout with bars of this length; 0: without bars.
 TextTable::Layout TextTable::layout(const Widths& widths, std::size_t bar_cells,
-                                    bool with_all_columns) const {
-  Layout layout{.bar_cells = bar_cells, .widths = widths.without_bar, .total = 0};
+                                    std::span<const std::size_t> left_out) const {
+  Layout layout{.bar_cells = bar_cells, .widths = widths.without_bar};
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t& width = layout.widths[i];
     if (const std::size_t beside_bar = widths.beside_bar[i]; beside_bar > 0)
       width = std::max(width, bar_cells > 0 ? beside_bar + bar_cells : beside_bar - 1);
-    if (columns_[i].room == Room::kIfThereIsRoom && !with_all_columns) width = 0;
+    if (std::ranges::find(left_out, i) != left_out.end()) width = 0;
+    if (width == 0) continue;
     const bool may_be_cut = columns_[i].room == Room::kMayBeCut;
-    const std::size_t needed = may_be_cut ? std::min(width, kShownOfCutColumn) : width;
-    if (width > 0) layout.total += needed + (layout.total > 0 ? kGap : 0);
+    const std::size_t gap = layout.total > 0 ? kGap : 0;
+    layout.total += gap + (may_be_cut ? std::min(width, kShownOfCutColumn) : width);
+    layout.least += gap + (may_be_cut ? 1 : width);
   }
   return layout;
 }
 
 TextTable::Layout TextTable::fitting_layout(const TextStyle& style) const {
   const Widths all_widths = widths();
-  for (const bool with_all_columns : {true, false}) {
+  const std::vector<std::size_t> before_bars = columns_from_the_right(Room::kIfThereIsRoom);
+  for (std::size_t count = 0; count <= before_bars.size(); ++count) {
     for (std::size_t cells = kWidestBar; cells >= kNarrowestBar; --cells) {
-      Layout fitting = layout(all_widths, cells, with_all_columns);
+      Layout fitting = layout(all_widths, cells, std::span(before_bars).first(count));
       if (style.width == 0 || fitting.total <= style.width) return fitting;
     }
   }
-  return layout(all_widths, 0, false);
+  std::vector<std::size_t> left_out = before_bars;
+  Layout fitting = layout(all_widths, 0, left_out);
+  for (const std::size_t column : columns_from_the_right(Room::kLeftOutLast)) {
+    if (fitting.least <= style.width) break;
+    left_out.push_back(column);
+    fitting = layout(all_widths, 0, left_out);
+  }
+  return fitting;
 }
 
 std::string TextTable::line(const std::vector<TextCell>& row, const Layout& layout,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,12 @@ struct TextCell {
 class TextTable {
  public:
   /// What happens to a column if a line is too narrow for all.
-  enum class Room : std::uint8_t { kNeeded, kIfThereIsRoom, kMayBeCut };
+  enum class Room : std::uint8_t {
+    kNeeded,
+    kIfThereIsRoom,  // left out before the bars
+    kLeftOutLast,    // after the bars, rather than cut off
+    kMayBeCut,
+  };
   struct Column {
     std::string title;
     bool to_the_right = false;
@@ -49,8 +55,9 @@ class TextTable {
   void add_line(std::string text, Colour colour = Colour::kNone);
 
   /// The lines without newlines; the first has the titles, if there are any. If they are wider than
-  /// the style allows, bars become shorter, then columns kIfThereIsRoom are left out, then the
-  /// bars, and what is still too wide is cut off.
+  /// the style allows, bars become shorter, then columns kIfThereIsRoom are left out one by one
+  /// from the right, then the bars. Columns kLeftOutLast follow, from the right, if they would be
+  /// cut. What is still too wide is cut off.
   [[nodiscard]] std::vector<std::string> lines(const TextStyle& style) const;
 
  private:
@@ -62,11 +69,13 @@ class TextTable {
   struct Layout {
     std::size_t bar_cells = 0;
     std::vector<std::size_t> widths;  // 0: the column is left out
-    std::size_t total = 0;            // of what may not be cut off
+    std::size_t total = 0;            // with a readable part of what may be cut
+    std::size_t least = 0;            // with one character of what may be cut
   };
   [[nodiscard]] Widths widths() const;
+  [[nodiscard]] std::vector<std::size_t> columns_from_the_right(Room room) const;
   [[nodiscard]] Layout layout(const Widths& widths, std::size_t bar_cells,
-                              bool with_all_columns) const;
+                              std::span<const std::size_t> left_out) const;
   [[nodiscard]] Layout fitting_layout(const TextStyle& style) const;
   [[nodiscard]] std::string line(const std::vector<TextCell>& row, const Layout& layout,
                                  const TextStyle& style) const;

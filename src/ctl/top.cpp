@@ -62,8 +62,12 @@ std::string names_text(const std::string& kind, const std::vector<std::string>& 
 
 base::Result<TopOutput> show_nodes(const std::string& reply, const TopFlags& flags,
                                    const TextStyle& style) {
-  const auto nodes = codec::read_nodes_reply(reply);
+  auto nodes = codec::read_nodes_reply(reply);
   if (!nodes) return std::unexpected(nodes.error());
+  if (!flags.filter.name_space.empty()) {
+    keep_holders_of(flags.filter.name_space, *nodes);
+    keep_held_gpus(*nodes);
+  }
   const auto chosen = choose_nodes(*nodes, flags.filter);
   if (!chosen) return std::unexpected(chosen.error());
   if (is_for_programs(flags.output))
@@ -81,8 +85,9 @@ base::Result<TopOutput> show_nodes(const std::string& reply, const TopFlags& fla
 
 base::Result<TopOutput> show_gpus(const std::string& reply, const TopFlags& flags,
                                   const TextStyle& style) {
-  const auto nodes = codec::read_nodes_reply(reply);
+  auto nodes = codec::read_nodes_reply(reply);
   if (!nodes) return std::unexpected(nodes.error());
+  if (!flags.filter.name_space.empty()) keep_holders_of(flags.filter.name_space, *nodes);
   const auto chosen = choose_gpus(*nodes, flags.filter);
   if (!chosen) return std::unexpected(chosen.error());
   if (is_for_programs(flags.output)) {
@@ -112,7 +117,8 @@ base::Result<TopOutput> show_pods(const std::string& reply, const TopFlags& flag
     return as_text(codec::write_selection(reply, "pods", *chosen, form_of(flags.output)));
   if (flags.output == "name") {
     std::vector<std::string> names;
-    for (const std::size_t position : *chosen) names.push_back((*pods)[position].name);
+    for (const std::size_t position : *chosen)
+      names.push_back((*pods)[position].name_space + "/" + (*pods)[position].name);
     return as_text(names_text("pod", names));
   }
   return TopOutput{.page = pods_page(*pods, *chosen, flags.output == "wide", style), .text = {}};
@@ -144,6 +150,7 @@ struct ViewRow {
   TopView view;
   const char* name;
   const char* help;
+  std::string_view kind;   // what -o name prints before each name, with a slash
   const char* names_help;  // of its arguments; null: it takes none
   const char* path;
   base::Result<TopOutput> (*show)(const std::string& reply, const TopFlags& flags,
@@ -153,16 +160,17 @@ struct ViewRow {
 };
 constexpr ViewRow kViews[] = {
     {TopView::kNodes, "nodes", "One line for each node (the default); a named node in detail",
-     "show these nodes, with their GPUs, holders and slices", "/v1/nodes", show_nodes,
+     "node/", "show these nodes, with their GPUs, holders and slices", "/v1/nodes", show_nodes,
      node_sort_keys, true},
-    {TopView::kGpus, "gpus", "One line for each GPU", "only the GPUs of these nodes", "/v1/nodes",
-     show_gpus, gpu_sort_keys, true},
-    {TopView::kPods, "pods", "One line for each pod that holds or wants GPUs",
+    {TopView::kGpus, "gpus", "One line for each GPU", "gpu/",
+     "only the GPUs of these nodes, or these GPUs as NODE/INDEX", "/v1/nodes", show_gpus,
+     gpu_sort_keys, true},
+    {TopView::kPods, "pods", "One line for each pod that holds or wants GPUs", "pod/",
      "only these pods, as POD or NAMESPACE/POD", "/v1/pods", show_pods, pod_sort_keys, false},
-    {TopView::kNamespaces, "namespaces", "What each namespace holds, against its cap",
+    {TopView::kNamespaces, "namespaces", "What each namespace holds, against its cap", "namespace/",
      "only these namespaces", "/v1/cluster", show_cluster, namespace_sort_keys, false},
     {TopView::kCluster, "cluster",
-     "The whole cluster: allocation, fragmentation, models, and why pods are pending", nullptr,
+     "The whole cluster: allocation, fragmentation, models, and why pods are pending", "", nullptr,
      "/v1/cluster", show_cluster, nullptr, false},
 };
 
@@ -188,6 +196,9 @@ std::string interval_problem() {
 std::string flag_problem(const TopFlags& flags) {
   const ViewRow& view = row_of(flags.view);
   const std::string command = std::string("top ") + view.name;
+  if (view.names_help == nullptr && !flags.filter.names.empty())
+    return command + " takes no names, but " + base::in_quotes(flags.filter.names.front()) +
+           " was given; it shows the whole cluster";
   if (!flags.selector.empty() && !view.has_nodes)
     return command + " takes no --selector, which chooses nodes by their labels";
   if (!flags.selector.empty() && !flags.connection.use_kubectl()) {
@@ -325,6 +336,9 @@ int watch(AdminConnection first_connection, const TopFlags& flags) {
 }
 
 int run_top(TopFlags flags) {
+  const std::string_view kind = row_of(flags.view).kind;
+  for (std::string& name : flags.filter.names)
+    if (name.starts_with(kind)) name.erase(0, kind.size());
   if (flags.usage) {
     return report_error(kExitFailure,
                         "no node publishes what its pods use of their GPUs, so --usage has nothing "
@@ -370,8 +384,14 @@ void add_top_flags(CLI::App& command, TopFlags& flags) {
       .add_option("-l,--selector", flags.selector,
                   "only nodes with these labels, as in kubectl get nodes -l")
       ->type_name("LABELS");
-  add_choice(command, "--sort-by", flags.filter.sort_key, all_sort_keys(),
-             "the largest first; each view has some of these keys");
+  const auto check_key = [](const std::string& key) {
+    return std::string(key.empty() ? "must not be empty" : "");
+  };
+  command
+      .add_option("--sort-by", flags.filter.sort_key,
+                  "the largest first; each view has some of these keys")
+      ->type_name(all_sort_keys())
+      ->check(CLI::Validator(check_key, ""));
   CLI::Option* watch_flag =
       command.add_flag("-w,--watch", flags.watch, "show it again and again, until Ctrl-C");
   command.add_option("--interval", flags.interval, "how often --watch looks, like 500ms or 2s")

@@ -173,6 +173,19 @@ NodeSums& operator+=(NodeSums& sums, const NodeSums& more) {
   return sums;
 }
 
+void keep_holders_of(std::string_view name_space, std::vector<codec::ShownNode>& nodes) {
+  const auto is_of_another = [&](const auto& owner) { return owner.name_space != name_space; };
+  for (codec::ShownNode& node : nodes) {
+    for (codec::ShownGpu& gpu : node.gpus) std::erase_if(gpu.holders, is_of_another);
+    std::erase_if(node.units, is_of_another);
+  }
+}
+
+void keep_held_gpus(std::vector<codec::ShownNode>& nodes) {
+  for (codec::ShownNode& node : nodes)
+    std::erase_if(node.gpus, [](const codec::ShownGpu& gpu) { return gpu.holders.empty(); });
+}
+
 std::span<const std::string_view> node_sort_keys() { return kNodeKeyNames; }
 
 std::span<const std::string_view> gpu_sort_keys() { return kGpuKeyNames; }
@@ -208,14 +221,17 @@ base::Result<std::vector<GpuPosition>> choose_gpus(std::span<const codec::ShownN
   NameMatcher names(filter);
   std::size_t in_order = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const bool is_wanted =
-        names.matches(nodes[i].name, nodes[i].name) && has_labels(nodes[i], filter);
+    const bool is_named = names.matches(nodes[i].name, nodes[i].name);
+    const bool is_labelled = has_labels(nodes[i], filter);
     for (std::size_t j = 0; j < nodes[i].gpus.size(); ++j, ++in_order) {
       const codec::ShownGpu& gpu = nodes[i].gpus[j];
+      const std::string full_name = nodes[i].name + "/" + std::to_string(gpu.index);
+      const bool is_wanted = (names.matches(full_name, full_name) || is_named) && is_labelled;
       if (is_wanted && is_held_by(gpu, filter.name_space)) rows.push_back({{i, j, in_order}, &gpu});
     }
   }
-  if (const std::string* unused = names.unused()) return unknown_name("node", *unused);
+  if (const std::string* unused = names.unused())
+    return unknown_name(unused->contains('/') ? "GPU" : "node", *unused);
   sort_by_key<GpuRow>(rows, std::span(kGpuKeys), filter.sort_key,
                       [](const GpuRow& row) { return &row; });
   std::vector<GpuPosition> chosen;

@@ -18,7 +18,7 @@ namespace snug::ctl {
 /// What a person asked `snugctl top` for.
 struct TopFilter {
   std::string name_space;                                  // empty: all
-  std::vector<std::string> names;                          // nodes, pods or namespaces; empty: all
+  std::vector<std::string> names;                          // empty: all
   std::optional<std::vector<std::string>> labelled_nodes;  // sorted; nullopt: all
   std::string sort_key;                                    // empty: by name
 };
@@ -37,6 +37,12 @@ struct NodeSums {
 [[nodiscard]] NodeSums sums_of(const codec::ShownNode& node);
 NodeSums& operator+=(NodeSums& sums, const NodeSums& more);
 
+/// Leaves only the holders of GPUs and kubelet's devices that are of the namespace. MIG slices keep
+/// their holders, since together they are the layout of their GPU.
+void keep_holders_of(std::string_view name_space, std::vector<codec::ShownNode>& nodes);
+/// Leaves only the GPUs that have holders.
+void keep_held_gpus(std::vector<codec::ShownNode>& nodes);
+
 /// A GPU of a list of nodes.
 struct GpuPosition {
   std::size_t node = 0;      // in the list of nodes
@@ -50,7 +56,7 @@ struct GpuPosition {
 [[nodiscard]] std::span<const std::string_view> pod_sort_keys();
 [[nodiscard]] std::span<const std::string_view> namespace_sort_keys();
 
-// Nodes without GPUs are chosen only by name.
+// Nodes without GPUs are chosen only by name. GPUs are named as NODE, for all of it, or NODE/INDEX.
 // These choose rows and return their positions in the order to show. The largest amounts come
 // first; equal rows keep their order. They fail if there is no row with one of the names.
 [[nodiscard]] base::Result<std::vector<std::size_t>> choose_nodes(

@@ -6,6 +6,8 @@
 namespace snug::ctl {
 namespace {
 
+using Room = TextTable::Room;
+
 constexpr std::int64_t kMilliPerGpu = 1000;
 
 /// One character for each GPU: how much of it is used, by memory or compute; `x`: it is closed.
@@ -128,13 +130,13 @@ TopPage page_of(const TextTable& table, const TextStyle& style) {
 TopPage nodes_page(std::span<const codec::ShownNode> nodes, std::span<const std::size_t> chosen,
                    const TextStyle& style) {
   TextTable table({{.title = "NODE"},
-                   {.title = "GPUS"},
-                   {.title = "FREE", .to_the_right = true},
-                   {.title = "MEMORY"},
-                   {.title = "COMPUTE"},
-                   {.title = "PODS", .to_the_right = true},
-                   {.title = "MODEL", .room = TextTable::Room::kIfThereIsRoom},
-                   {.title = "REMARKS", .room = TextTable::Room::kMayBeCut}});
+                   {.title = "GPUS", .room = Room::kLeftOutLast},
+                   {.title = "FREE", .to_the_right = true, .room = Room::kLeftOutLast},
+                   {.title = "MEMORY", .room = Room::kLeftOutLast},
+                   {.title = "COMPUTE", .room = Room::kLeftOutLast},
+                   {.title = "PODS", .to_the_right = true, .room = Room::kLeftOutLast},
+                   {.title = "MODEL", .room = Room::kIfThereIsRoom},
+                   {.title = "REMARKS", .room = Room::kMayBeCut}});
   NodeSums all;
   for (const std::size_t position : chosen) {
     const codec::ShownNode& node = nodes[position];
@@ -156,17 +158,16 @@ TopPage nodes_page(std::span<const codec::ShownNode> nodes, std::span<const std:
 
 TopPage gpus_page(std::span<const codec::ShownNode> nodes, std::span<const GpuPosition> chosen,
                   bool wide, const TextStyle& style) {
-  std::vector<TextTable::Column> columns{
-      {.title = "NODE"},
-      {.title = "GPU", .to_the_right = true},
-      {.title = "MODE"},
-      {.title = "MEMORY"},
-      {.title = "COMPUTE"},
-      {.title = "MODEL", .room = TextTable::Room::kIfThereIsRoom},
-      {.title = "REMARKS", .room = TextTable::Room::kMayBeCut}};
+  std::vector<TextTable::Column> columns{{.title = "NODE"},
+                                         {.title = "GPU", .to_the_right = true},
+                                         {.title = "MODE", .room = Room::kLeftOutLast},
+                                         {.title = "MEMORY", .room = Room::kLeftOutLast},
+                                         {.title = "COMPUTE", .room = Room::kLeftOutLast},
+                                         {.title = "MODEL", .room = Room::kIfThereIsRoom},
+                                         {.title = "REMARKS", .room = Room::kMayBeCut}};
   if (wide)
     columns.insert(columns.end(),
-                   {{.title = "UUID"}, {.title = "HOLDERS", .room = TextTable::Room::kMayBeCut}});
+                   {{.title = "UUID"}, {.title = "HOLDERS", .room = Room::kMayBeCut}});
   TextTable table(std::move(columns));
   for (const GpuPosition& position : chosen) {
     const codec::ShownNode& node = nodes[position.node];
@@ -186,15 +187,16 @@ TopPage gpus_page(std::span<const codec::ShownNode> nodes, std::span<const GpuPo
 
 TopPage pods_page(std::span<const codec::ShownPod> pods, std::span<const std::size_t> chosen,
                   bool wide, const TextStyle& style) {
-  std::vector<TextTable::Column> columns{{.title = "NAMESPACE"},
-                                         {.title = "POD"},
-                                         {.title = "STATE"},
-                                         {.title = "NODE"},
-                                         {.title = "GPUS"},
-                                         {.title = "MEMORY", .to_the_right = true},
-                                         {.title = "COMPUTE", .to_the_right = true}};
+  std::vector<TextTable::Column> columns{
+      {.title = "NAMESPACE"},
+      {.title = "POD"},
+      {.title = "STATE"},
+      {.title = "NODE", .room = Room::kIfThereIsRoom},
+      {.title = "GPUS", .room = Room::kIfThereIsRoom},
+      {.title = "MEMORY", .to_the_right = true, .room = Room::kIfThereIsRoom},
+      {.title = "COMPUTE", .to_the_right = true, .room = Room::kIfThereIsRoom}};
   if (wide) columns.push_back({.title = "REQUEST"});
-  columns.push_back({.title = "REASON", .room = TextTable::Room::kMayBeCut});
+  columns.push_back({.title = "REASON", .room = Room::kMayBeCut});
   TextTable table(std::move(columns));
   for (const std::size_t position : chosen) {
     const codec::ShownPod& pod = pods[position];

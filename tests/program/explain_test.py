@@ -87,12 +87,29 @@ class ExplainTest(unittest.TestCase):
         self.assertIn("why node n1: profile a, scores when it was bound\n", done.stdout)
         self.assertIn("  no other node would take the pod\n", done.stdout)
 
+    def test_names_that_top_prints(self):
+        names = run(SNUGCTL, "top", "pods", "-o", "name", "--server", self.admin).stdout.split()
+        self.assertEqual(names, ["pod/team/a", "pod/team/b"])
+        expected = self.explain("team/b").stdout
+        for flags in (names[1:], ["pod/b", "-n", "team"]):
+            self.assertEqual(self.explain(*flags).stdout, expected, flags)
+
+    def test_the_formats_are_completed(self):
+        self.assertEqual(run(SNUGCTL, "__complete", "explain", "-o", "").stdout, "wide\njson\n:4\n")
+
     def test_a_file_of_pods_that_do_not_exist(self):
         manifest = self.folder / "web.yaml"
         manifest.write_text(DEPLOYMENT % "0.3")
         done = self.explain("-f", manifest)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertTrue(done.stdout.startswith("pod default/web would fit on 1 of 2 nodes\n"), done.stdout)
+        done = self.explain("-f", manifest, "-n", "team")
+        self.assertTrue(done.stdout.startswith("pod team/web would fit on 1 of 2 nodes\n"), done.stdout)
+        manifest.write_text((DEPLOYMENT % "0.3").replace("{name: web}", "{name: web, namespace: a}"))
+        self.assertEqual(self.explain("-f", manifest, "-n", "a").returncode, 0)
+        done = self.explain("-f", manifest, "-n", "b")
+        self.assertEqual((done.returncode, done.stdout), (2, (
+            f"snugctl: {manifest}: web is of the namespace a, but --namespace is b; expected the same namespace\n")))
         manifest.write_text(DEPLOYMENT % "30%")
         self.assertIn("Malformed: gpu-fraction is \"30%\"", self.explain("-f", manifest).stdout)
         manifest.write_text("kind: Service\n")
@@ -118,6 +135,9 @@ class ExplainTest(unittest.TestCase):
             (("a", "-f", "b"), 2, "explain takes a pod (NAMESPACE/POD) or --filename, and not both; see --help"),
             (("team/a", "-n", "other"), 2,
              "the pod is given as team/a, but --namespace is other; expected the same namespace"),
+            (("pod/team/a", "-n", "other"), 2,
+             "the pod is given as pod/team/a, but --namespace is other; expected the same namespace"),
+            (("team/a", "-o", "xml"), 2, '--output: must be one of wide|json, not "xml"'),
             (("team/",), 2, "the pod is given as team/; expected NAMESPACE/POD"),
             (("team/none",), 1, "pod team/none is neither pending nor holds a GPU"),
         ]

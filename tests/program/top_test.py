@@ -157,9 +157,21 @@ class ViewsTest(WithSnug):
                 ([], ["node/mig", "node/n1", "node/n2"]), (["-n", "ml"], ["node/mig", "node/n1"]), (["n2"], ["node/n2"]),
                 (["-A"], ["node/mig", "node/n1", "node/n2"]), (["--sort-by", "memory"], ["node/n2", "node/n1", "node/mig"]),
                 (["gpus", "-n", "web"], ["gpu/n1/0", "gpu/n2/0"]), (["gpus", "n1"], ["gpu/n1/0", "gpu/n1/1"]),
-                (["pods", "-n", "web", "--sort-by", "memory"], ["pod/trainer", "pod/b"]), (["pods", "ml/a"], ["pod/a"]),
+                (["pods", "-n", "web", "--sort-by", "memory"], ["pod/web/trainer", "pod/web/b"]),
+                (["pods", "ml/a"], ["pod/ml/a"]), (["pods", "pod/a"], ["pod/ml/a"]), (["pods", "pod/ml/a"], ["pod/ml/a"]),
+                (["node/n2"], ["node/n2"]), (["nodes", "node/n1", "n2"], ["node/n1", "node/n2"]),
+                (["gpus", "gpu/n1/1", "n2/0"], ["gpu/n1/1", "gpu/n2/0"]), (["namespaces", "namespace/web"], ["namespace/web"]),
                 (["namespaces"], ["namespace/ml", "namespace/web"]), (["namespaces", "web"], ["namespace/web"])):
             self.assertEqual(self.names(*words), expected, words)
+
+    def test_a_namespace_has_only_its_pods_and_gpus(self):
+        text = self.top("-n", "web")
+        self.assertIn("2 nodes, 2 GPUs, 2 pods; 0 whole GPUs free, 0 closed\n", text)
+        self.assertEqual([line.split()[:3] for line in text.splitlines()[1:3]], [["n1", "8", "0"], ["n2", "#", "0"]])
+        for words in (["n1"], ["-o", "wide"], ["gpus", "-o", "wide"]):
+            text = self.top("-n", "web", *words)
+            self.assertIn("web/b", text)
+            self.assertNotIn("ml/", text)
 
     def test_the_json_and_yaml_are_the_reply(self):
         _, nodes = fetch(f"{self.admin}/v1/nodes")
@@ -176,10 +188,15 @@ class ViewsTest(WithSnug):
     def test_what_a_view_does_not_take_is_refused(self):
         for words, said in ((["pods", "-l", "a=b"], "top pods takes no --selector"),
                             (["cluster", "-n", "ml"], "top cluster takes no --namespace; top namespaces does"),
+                            (["cluster", "x"], 'top cluster takes no names, but "x" was given; it shows the whole cluster'),
                             (["cluster", "-o", "name"], "top cluster has no names"),
                             (["cluster", "--sort-by", "name"], "top cluster takes no --sort-by"),
                             (["pods", "--sort-by", "free"], "top pods takes --sort-by with one of name, memory, compute, pending"),
-                            (["--sort-by", "size"], '--sort-by: must be one of name|memory|'),
+                            (["gpus", "--sort-by", "x"],
+                             "top gpus takes --sort-by with one of name, memory, compute, free-memory, pods"),
+                            (["--sort-by", "size"],
+                             "top nodes takes --sort-by with one of name, memory, compute, free, closed, pods"),
+                            (["--sort-by", ""], "--sort-by: must not be empty"),
                             (["-o", "xml"], '--output: must be one of wide|json|yaml|name, not "xml"'),
                             (["-o", ""], '--output: must be one of wide|json|yaml|name, not ""'),
                             (["--watch", "--interval", "99ms"], "--interval must be a duration from 100ms to 3600s"),

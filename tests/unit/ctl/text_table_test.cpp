@@ -107,6 +107,22 @@ TEST(TextTableTest, BarsAndColumnsGiveWay) {
             "n1    ██░░ 50 %  closed: unhealt…");
 }
 
+TEST(TextTableTest, AColumnIsLeftOutRatherThanCut) {
+  TextTable table({{.title = "NODE"},
+                   {.title = "FREE", .to_the_right = true, .room = Room::kLeftOutLast},
+                   {.title = "MEMORY", .room = Room::kLeftOutLast},
+                   {.title = "REMARKS", .room = Room::kMayBeCut}});
+  table.add_row({{.text = "n1"},
+                 {.text = "12"},
+                 {.text = "50 %", .bar = ctl::Portion{1, 2}},
+                 {.text = "closed"}});
+  EXPECT_EQ(table.lines({.width = 30}).back(), "n1      12  ##.. 50 %  closed");
+  EXPECT_EQ(table.lines({.width = 29}).back(), "n1      12  50 %    closed");
+  EXPECT_EQ(table.lines({.width = 21}).back(), "n1      12  50 %    ~");
+  EXPECT_EQ(table.lines({.width = 20}).back(), "n1      12  closed");
+  EXPECT_THAT(table.lines({.width = 12}), ElementsAre("NODE  REMAR~", "n1    closed"));
+}
+
 TEST(TextTableTest, ColoursAreThereOnlyIfTheyAreWanted) {
   TextTable table({{.title = "A"}, {.title = "B"}});
   table.add_row({{.text = "x", .colour = Colour::kRed}, {.text = "y"}});

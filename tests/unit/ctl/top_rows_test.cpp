@@ -120,6 +120,23 @@ TEST(TopRowsTest, NodesWithoutGpusAreShownIfTheyAreNamedOrSayWhy) {
   EXPECT_THAT(ctl::choose_nodes(nodes, {.names = {"cpu"}}).value(), ElementsAre(0));
 }
 
+TEST(TopRowsTest, OnlyHoldersAndGpusOfANamespaceAreKept) {
+  std::vector<ShownNode> nodes = three_nodes();
+  nodes[0].gpus[0].holders.push_back({.name_space = "web", .pod = "q"});
+  nodes[2].units.push_back({.name_space = "web", .pod = "k", .resource = "r", .count = 2});
+  EXPECT_EQ(ctl::sums_of(nodes[0]).pods, 2);
+  ctl::keep_holders_of("ml", nodes);
+  EXPECT_EQ(nodes[0].gpus.size(), 3);
+  EXPECT_EQ(ctl::sums_of(nodes[0]).pods, 1);
+  EXPECT_EQ(ctl::sums_of(nodes[1]).pods, 0);
+  EXPECT_EQ(ctl::sums_of(nodes[2]).kubelet_units, 1);
+  ctl::keep_held_gpus(nodes);
+  EXPECT_EQ(ctl::sums_of(nodes[0]).gpus, 1);
+  EXPECT_EQ(ctl::sums_of(nodes[0]).free_gpus, 0);
+  EXPECT_EQ(ctl::sums_of(nodes[0]).used_memory_mib, 500) << "of all pods on the GPU";
+  EXPECT_EQ(ctl::sums_of(nodes[1]).gpus, 0);
+}
+
 TEST(TopRowsTest, GpusAreChosenAndSorted) {
   const std::vector<ShownNode> nodes = three_nodes();
   const auto chosen = [&](const TopFilter& filter) {
@@ -134,9 +151,12 @@ TEST(TopRowsTest, GpusAreChosenAndSorted) {
   EXPECT_EQ(chosen({}), "a0@0 a1@1 a2@2 b0@3 c0@4 c1@5 ");
   EXPECT_EQ(chosen({.name_space = "web"}), "b0@3 ");
   EXPECT_EQ(chosen({.names = {"c"}}), "c0@4 c1@5 ");
+  EXPECT_EQ(chosen({.names = {"b", "c/1"}}), "b0@3 c1@5 ");
   EXPECT_EQ(chosen({.labelled_nodes = std::vector<std::string>{"b"}}), "b0@3 ");
   EXPECT_EQ(chosen({.names = {"a"}, .sort_key = "memory"}), "a0@0 a1@1 a2@2 ");
   EXPECT_EQ(chosen({.sort_key = "free-memory"}), "a1@1 a2@2 c0@4 c1@5 a0@0 b0@3 ");
+  EXPECT_EQ(ctl::choose_gpus(nodes, {.names = {"a", "a/3"}}).error().message,
+            "Snug knows no GPU \"a/3\"");
 }
 
 TEST(TopRowsTest, PodsAndNamespacesAreChosenAndSorted) {

@@ -164,6 +164,49 @@ TEST(TopTextTest, APodIsALine) {
               testing::EndsWith("  gpu-fraction=1    NoRoom: no GPU has room"));
 }
 
+TEST(TopTextTest, WhyAPodIsPendingIsShownOn80Columns) {
+  const std::vector<codec::ShownPod> pods{{.name_space = "ml",
+                                           .name = "trainer-with-a-rather-long-name",
+                                           .state = "pending",
+                                           .reason = "NoRoom: no GPU has room"},
+                                          {.name_space = "ml",
+                                           .name = "slice",
+                                           .node = "n1",
+                                           .state = "bound",
+                                           .devices = "0:2g.10gb@2",
+                                           .memory_mib = 10'240,
+                                           .compute_milli = 285}};
+  struct Row {
+    std::size_t width;
+    const char* end;
+  };
+  const Row rows[] = {
+      {98, "  pending  -     -                    -        -  NoRoom"},
+      {97, "  pending  -     -                    -  NoRoom"},
+      {80, "  pending  -     -            NoRoom"},
+      {77, "  pending  -     NoRoom"},
+      {64, "  pending  NoRoom"},
+  };
+  const std::vector<std::size_t> both{0, 1};
+  for (const Row& row : rows) {
+    EXPECT_EQ(ctl::pods_page(pods, both, false, {.width = row.width}).rows.front(),
+              std::string("ml         trainer-with-a-rather-long-name") + row.end)
+        << row.width;
+  }
+}
+
+TEST(TopTextTest, NoFigureIsCutBehindALongName) {
+  std::vector<ShownNode> nodes{a100_node()};
+  nodes[0].name = std::string(40, 'n');
+  EXPECT_THAT(ctl::nodes_page(nodes, kFirst, {.width = 80}).rows,
+              ElementsAre(nodes[0].name + "  5.x4     1   21 %  34.3/160 GiB  1 GP~"));
+  EXPECT_THAT(ctl::nodes_page(nodes, kFirst, {.width = 60}).rows,
+              ElementsAre(nodes[0].name + "  5.x4     1  1 GPU c~"));
+  const std::vector<ctl::GpuPosition> chosen{{0, 0, 0}};
+  EXPECT_THAT(ctl::gpus_page(nodes, chosen, false, {.width = 80}).rows,
+              ElementsAre(nodes[0].name + "    0  mps    50 %  20/40 GiB"));
+}
+
 TEST(TopTextTest, ANamespaceIsShownAgainstItsCap) {
   const std::vector<codec::ShownNamespace> namespaces{
       {.name = "ml", .pods = 2, .memory_mib = 20'480, .compute_milli = 2250, .cap_milli = 4000},
