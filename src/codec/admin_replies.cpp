@@ -1,9 +1,11 @@
 #include "snug/codec/admin_replies.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "snug/base/limits.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug::codec {
 namespace {
@@ -60,11 +62,15 @@ ShownGpu read_shown_gpu(const ReplyJson& json) {
     gpu.holders.push_back(read_shown_holder(holder));
   const auto slices = json.find("slices");
   if (slices == json.end()) return gpu;
-  gpu.axis = number_of(*slices, "axis");
+  constexpr std::int64_t kLongestAxis = 64;  // api/openapi.yaml
+  const auto on_axis = [&](std::int64_t number) {
+    return std::clamp<std::int64_t>(number, 0, kLongestAxis);
+  };
+  gpu.axis = on_axis(number_of(*slices, "axis"));
   for (const ReplyJson& slice : slices->at("instances")) {
-    gpu.slices.push_back({.profile = text_of(slice, "profile"),
-                          .start = number_of(slice, "start"),
-                          .size = number_of(slice, "size"),
+    gpu.slices.push_back({.profile = base::clip_text(text_of(slice, "profile"), kLongestAxis),
+                          .start = on_axis(number_of(slice, "start")),
+                          .size = on_axis(number_of(slice, "size")),
                           .holder = {}});
     if (slice.contains("holder")) gpu.slices.back().holder = read_shown_holder(slice.at("holder"));
   }

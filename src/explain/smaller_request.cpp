@@ -215,9 +215,16 @@ std::vector<Advice> other_preferences(const model::Snapshot& snapshot,
                       .command = {},
                       .change = RequestChange{candidate.request}});
   };
-  try_one(with_any_model(incoming.request), AdviceKind::kModel, [](const model::NodeState& node) {
+  const auto models_text = [](const model::NodeState& node) {
+    std::set<std::string> models;
+    for (const model::GpuState& gpu : node.gpus) models.insert(gpu.info->model);
+    std::string text;
+    for (const std::string& model : models) text += (text.empty() ? "" : ", ") + model;
+    return text;
+  };
+  try_one(with_any_model(incoming.request), AdviceKind::kModel, [&](const model::NodeState& node) {
     return "without gpu-model the pod would fit now, on node " + node.name() + " (" +
-           node.gpus.front().info->model + ")";
+           models_text(node) + ")";
   });
   // A request that accepts any isolation fits wherever one that demands an isolation does.
   if (accepts_any_isolation(incoming.request)) return advice;

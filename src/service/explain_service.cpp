@@ -16,6 +16,8 @@
 namespace snug::service {
 namespace {
 
+/// Calls of explain() that may run or wait at once.
+constexpr int kMostAtOnce = 4;
 constexpr std::string_view kHypothetical = "hypothetical";
 
 codec::ExplainReply::Node to_reply(const explain::NodeReason& reason) {
@@ -65,6 +67,14 @@ std::vector<std::string> models_of(const model::Snapshot& snapshot) {
 Reply ExplainService::explain(const ExplainQuery& query) {
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby())
     return error_reply(503, "Snug is not ready: " + parts_.readiness.why_not());
+  // The others must not wait for each other on all threads of the admin port.
+  const int others = explanations_.fetch_add(1);
+  struct Leave {
+    std::atomic<int>& explanations;
+    ~Leave() { --explanations; }
+  } const leave{explanations_};
+  if (others >= kMostAtOnce)
+    return error_reply(503, "Snug is busy with other explanations; try again");
   if (query.pod && !query.manifest) return explain_pod(*query.pod, query);
   if (query.manifest && !query.pod) return explain_manifest(*query.manifest, query);
   return error_reply(400,
@@ -92,7 +102,6 @@ Reply ExplainService::explain_manifest(const std::string& manifest, const Explai
   codec::KubeObjectReader reader(options_.limits);
   base::Result<model::PodFacts> pod = reader.read_pod(manifest);
   if (!pod) return error_reply(400, "manifest: " + pod.error().message);
-  if (pod->name_space.empty()) pod->name_space = query.name_space.value_or("default");
   if (pod->uid.empty()) pod->uid = kHypothetical;
   codec::ExplainReply reply{
       .name_space = pod->name_space, .pod = pod->name, .state = std::string(kHypothetical)};

@@ -46,11 +46,15 @@ constexpr auto kIgnoredResources =
 constexpr std::string_view kFractionsPrefix = "nvidia.com/container.";
 constexpr std::string_view kFractionsSuffix = ".gpu-memory.request";
 
+/// More than any node has. Larger amounts and those that cannot be read count as this one, so that
+/// the pod is refused.
+constexpr std::int64_t kTooMuch = 1'000'000'000;
+
 /// The number under `key`; nullopt: there is none.
 std::optional<std::int64_t> number_of(const model::StringMap& amounts, std::string_view key) {
   const auto amount = amounts.find(key);
   if (key.empty() || amount == amounts.end()) return std::nullopt;
-  return request::parse_unit_count(amount->second);
+  return std::min(request::parse_unit_count(amount->second).value_or(kTooMuch), kTooMuch);
 }
 
 bool uses(const ResourceForm& form, const model::StringMap& amounts) {

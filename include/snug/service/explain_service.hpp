@@ -6,6 +6,7 @@
 // milliseconds; others wait.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,8 @@ class ExplainService {
       : parts_(parts), options_(std::move(options)) {}
 
   /// Answers GET /v1/explain. 400: the query or the manifest is malformed. 404: no pod of this name
-  /// is pending or holds GPUs. 503: Snug is not ready.
+  /// is pending or holds GPUs. 503: Snug is not ready, or busy with
+  /// other explanations.
   [[nodiscard]] Reply explain(const ExplainQuery& query);
 
   /// Why no node takes the pod, which asks for GPUs, and what would help: a sentence for an event.
@@ -65,7 +67,8 @@ class ExplainService {
 
   ExplainParts parts_;
   const ServiceOptions options_;
-  base::Mutex mutex_;  // held during a computation
+  base::Mutex mutex_;                 // held during a computation
+  std::atomic<int> explanations_{0};  // calls of explain() now
 };
 
 }  // namespace snug::service
