@@ -32,7 +32,7 @@ bool is_about_kind_of_pod(model::ReasonCode reason) {
 /// Whether other pods are in the way.
 bool is_about_pods(model::ReasonCode reason) {
   using enum model::ReasonCode;
-  return reason == kNoRoom || reason == kOtherNamespace || reason == kOtherKind ||
+  return model::reason_row(reason).distance <= model::reason_row(kOtherKind).distance ||
          reason == kNodeClosed;
 }
 
