@@ -21,14 +21,32 @@ namespace snug::ctl {
 namespace {
 
 constexpr auto kEndPoll = std::chrono::milliseconds(5);
-constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP};
+// SIGPIPE: the reader of snugctl's stdout has ended.
+constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 constexpr int kExitCannotStart = 127;  // as of a shell
+/// A longer line of a background process is taken in parts of about this size.
+constexpr std::size_t kMaxLineBytes = 4'096;
+/// Reads of drain(), of up to 4 KiB of each stream: more than the pipes hold.
+constexpr int kMaxDrainReads = 256;
 
-/// The process group that the signal handler kills; 0: none. snugctl has one background process.
-volatile sig_atomic_t group_to_end = 0;
+/// The process groups that the signal handler kills; 0: a free place. Only a port-forward that
+/// replaces another one, or a short command beside it, makes them more than one.
+std::array<volatile sig_atomic_t, 4> groups_to_end{};
 
-extern "C" void end_group_and_die(int signal_number) {
-  if (group_to_end > 0) ::kill(-static_cast<pid_t>(group_to_end), SIGKILL);
+/// Puts `group` where `present` is; with one of them 0, this adds or removes a group.
+void replace_group(pid_t present, pid_t group) {
+  for (volatile sig_atomic_t& place : groups_to_end) {
+    if (place != present) continue;
+    place = group;
+    return;
+  }
+}
+
+extern "C" void end_groups_and_die(int signal_number) {
+  for (const volatile sig_atomic_t& place : groups_to_end) {
+    const pid_t group = place;
+    if (group > 0) ::kill(-group, SIGKILL);
+  }
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   ::sigaction(signal_number, &action, nullptr);
@@ -41,9 +59,23 @@ void handle_ending_signals() {
     ::sigaction(signal_number, nullptr, &action);
     if (action.sa_handler == SIG_IGN) continue;  // as under nohup
     action = {};
-    action.sa_handler = &end_group_and_die;
+    action.sa_handler = &end_groups_and_die;
     ::sigaction(signal_number, &action, nullptr);
   }
+}
+
+/// Whether a program can ask for a login: then it must share snugctl's process group, because the
+/// terminal stops a program of another group that reads from it.
+bool has_terminal() {
+  const int terminal = ::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (terminal >= 0) ::close(terminal);
+  return terminal >= 0;
+}
+
+int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(left.count());
 }
 
 /// A pipe whose ends are closed in programs that snugctl starts; -1: not open.
@@ -72,8 +104,14 @@ struct Pipe {
 
 struct ChildStreams {
   const Pipe& output;
-  const Pipe* errors = nullptr;  // null: stderr and stdin of snugctl, and its process group
+  const Pipe* errors = nullptr;  // null: stderr and stdin of snugctl
   const Pipe& start_problem;     // receives errno if the program cannot be started
+  bool own_group = false;        // false: the process group of snugctl
+};
+
+struct StartedProgram {
+  pid_t id = -1;
+  bool own_group = false;
 };
 
 /// Runs in the new process, and so calls only functions that are safe after fork(). The caller
@@ -81,8 +119,8 @@ struct ChildStreams {
 [[noreturn]] void become(char* const* arguments, const ChildStreams& streams, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitCannotStart);  // it ended before prctl()
+  if (streams.own_group) ::setpgid(0, 0);
   if (streams.errors != nullptr) {
-    ::setpgid(0, 0);
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(streams.errors->write_end, STDERR_FILENO);
@@ -103,9 +141,10 @@ struct ChildStreams {
   ::_exit(kExitCannotStart);
 }
 
-/// Starts the program and returns its process id. Waits until it runs or has failed to start.
-base::Result<pid_t> start_program(const std::vector<std::string>& command, Pipe& output,
-                                  Pipe* errors) {
+/// Starts the program. Waits until it runs or has failed to start.
+base::Result<StartedProgram> start_program(const std::vector<std::string>& command, Pipe& output,
+                                           Pipe* errors) {
+  const bool own_group = errors != nullptr || !has_terminal();
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -119,19 +158,22 @@ base::Result<pid_t> start_program(const std::vector<std::string>& command, Pipe&
   ::sigprocmask(SIG_BLOCK, &ending, &before);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child == 0) become(arguments.data(), {output, errors, start_problem}, parent);
-  if (child > 0 && errors != nullptr) {
+  if (child == 0) become(arguments.data(), {output, errors, start_problem, own_group}, parent);
+  if (child > 0 && own_group) {
     ::setpgid(child, child);  // here too, so that the group exists whoever runs first
-    group_to_end = child;
+    replace_group(0, child);
   }
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   int problem = child < 0 ? errno : 0;
   Pipe::close_end(start_problem.write_end);
   Pipe::close_end(output.write_end);
   if (errors != nullptr) Pipe::close_end(errors->write_end);
-  if (child > 0 && ::read(start_problem.read_end, &problem, sizeof problem) <= 0) return child;
-  if (child > 0) ::waitpid(child, nullptr, 0);
-  group_to_end = 0;
+  if (child > 0 && ::read(start_problem.read_end, &problem, sizeof problem) <= 0)
+    return StartedProgram{.id = child, .own_group = own_group};
+  if (child > 0) {
+    ::waitpid(child, nullptr, 0);
+    replace_group(child, 0);
+  }
   return base::fail(
       base::ErrorCode::kUnavailable,
       command.front() + " cannot be started: " +
@@ -142,23 +184,46 @@ int exit_code_of_status(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/// Whether the program has ended. Its process id stays valid until waitpid().
+bool has_ended(pid_t program) {
+  siginfo_t about = {};
+  return ::waitid(P_PID, static_cast<id_t>(program), &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         about.si_pid != 0;
+}
+
+/// What the program prints until its output or the program itself ends: what it has started may
+/// keep the output open. More than kMaxKubectlOutputBytes if it prints too much.
+std::string output_to_end(pid_t program, int output) {
+  ::fcntl(output, F_SETFL, O_NONBLOCK);
+  std::string text;
+  std::array<char, 16'384> buffer{};
+  bool is_all_printed = false;
+  while (text.size() <= base::kMaxKubectlOutputBytes) {
+    const ssize_t count = ::read(output, buffer.data(), buffer.size());
+    if (count > 0) {
+      text.append(buffer.data(), static_cast<std::size_t>(count));
+      continue;
+    }
+    if (count == 0 || errno != EAGAIN || is_all_printed) break;
+    pollfd stream{output, POLLIN, 0};
+    ::poll(&stream, 1, static_cast<int>(kEndPoll.count()));
+    is_all_printed = has_ended(program);  // the rest is in the pipe, and is read before the break
+  }
+  return text;
+}
+
 }  // namespace
 
 base::Result<FinishedProcess> run_to_end(const std::vector<std::string>& command) {
   Pipe output;
-  const base::Result<pid_t> child = start_program(command, output, nullptr);
-  if (!child) return std::unexpected(child.error());
-  FinishedProcess finished;
-  std::array<char, 16'384> buffer{};
-  ssize_t count = 0;
-  while ((count = ::read(output.read_end, buffer.data(), buffer.size())) > 0 &&
-         finished.output.size() <= base::kMaxKubectlOutputBytes) {
-    finished.output.append(buffer.data(), static_cast<std::size_t>(count));
-  }
+  const base::Result<StartedProgram> program = start_program(command, output, nullptr);
+  if (!program) return std::unexpected(program.error());
+  FinishedProcess finished{.exit_code = 0, .output = output_to_end(program->id, output.read_end)};
   const bool is_too_large = finished.output.size() > base::kMaxKubectlOutputBytes;
-  if (is_too_large) ::kill(*child, SIGKILL);
+  if (is_too_large) ::kill(program->own_group ? -program->id : program->id, SIGKILL);
   int status = 0;
-  ::waitpid(*child, &status, 0);
+  ::waitpid(program->id, &status, 0);
+  replace_group(program->id, 0);
   if (is_too_large)
     return base::fail(base::ErrorCode::kTooLarge, command.front() + " printed too much");
   finished.exit_code = exit_code_of_status(status);
@@ -198,9 +263,9 @@ BackgroundProcess::~BackgroundProcess() { end(); }
 base::Result<BackgroundProcess> BackgroundProcess::start(const std::vector<std::string>& command) {
   Pipe output;
   Pipe errors;
-  const base::Result<pid_t> child = start_program(command, output, &errors);
-  if (!child) return std::unexpected(child.error());
-  return BackgroundProcess(*child, std::exchange(output.read_end, -1),
+  const base::Result<StartedProgram> program = start_program(command, output, &errors);
+  if (!program) return std::unexpected(program.error());
+  return BackgroundProcess(program->id, std::exchange(output.read_end, -1),
                            std::exchange(errors.read_end, -1));
 }
 
@@ -212,20 +277,22 @@ std::optional<std::string> BackgroundProcess::next_line(std::chrono::millisecond
       output_text_.erase(0, end_of_line + 1);
       return line;
     }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || output_ < 0) break;
-    static_cast<void>(read_available(static_cast<int>(left.count())));
+    const int left_ms = milliseconds_until(deadline);
+    if (left_ms <= 0 || output_ < 0) break;
+    static_cast<void>(read_available(left_ms));
   }
   // What it complained about may arrive just after its stdout was closed.
-  while (output_ < 0 && errors_ >= 0 && read_available(static_cast<int>(base::kKubectlEndMs))) {
+  const auto end_of_complaints =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(base::kKubectlEndMs);
+  while (output_ < 0 && errors_ >= 0) {
+    const int left_ms = milliseconds_until(end_of_complaints);
+    if (left_ms <= 0 || !read_available(left_ms)) break;
   }
   return std::nullopt;
 }
 
 void BackgroundProcess::drain() {
-  while (read_available(0)) {
-  }
+  for (int reads = 0; reads < kMaxDrainReads && read_available(0); ++reads) output_text_.clear();
   output_text_.clear();
 }
 
@@ -240,6 +307,7 @@ bool BackgroundProcess::read_available(int timeout_ms) {
     const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
     if (count > 0) {
       text.append(buffer.data(), static_cast<std::size_t>(count));
+      if (text.size() > kMaxLineBytes && !text.contains('\n')) text += '\n';
     } else if (count == 0 || errno != EAGAIN) {
       Pipe::close_end(descriptor);
     }
@@ -279,7 +347,7 @@ void BackgroundProcess::end() {
   }
   ::kill(-group_, SIGKILL);  // also what the program has started and left behind
   if (!ended) ::waitpid(group_, nullptr, 0);
-  if (group_to_end == group_) group_to_end = 0;
+  replace_group(group_, 0);
   group_ = -1;
 }
 

@@ -1,7 +1,7 @@
 // Starts another program (kubectl), reads what it prints, and makes sure that it ends. A background
-// process has a process group of its own, which ends with the object, and with snugctl however
-// snugctl ends: SIGINT, SIGTERM and SIGHUP kill the group first, and the kernel kills the program
-// if snugctl is killed. Not thread-safe.
+// process has a process group of its own, which ends with the object, and with snugctl: SIGINT,
+// SIGTERM, SIGHUP, SIGQUIT and SIGPIPE kill the group first, and the kernel kills the program if
+// snugctl is killed. Not thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -21,8 +21,9 @@ struct FinishedProcess {
 };
 
 /// Runs the program `command[0]`, which is searched for in PATH, to its end. Its stdin and stderr
-/// are those of snugctl, so that it can ask for a login. Fails if it cannot be started, or if it
-/// prints more than kMaxKubectlOutputBytes.
+/// are those of snugctl, so that it can ask for a login; without a terminal it has a process group,
+/// which the signals above kill. What the program leaves behind at its end is not waited for. Fails
+/// if it cannot be started, or if it prints more than kMaxKubectlOutputBytes.
 [[nodiscard]] base::Result<FinishedProcess> run_to_end(const std::vector<std::string>& command);
 
 class BackgroundProcess {
@@ -36,10 +37,11 @@ class BackgroundProcess {
   BackgroundProcess& operator=(BackgroundProcess&& other) noexcept;
 
   /// Waits for the next line of stdout, without its newline. Nullopt: the process has ended or
-  /// closed its stdout, or `limit` is over.
+  /// closed its stdout, or `limit` is over. At the end of stdout, waits up to kKubectlEndMs for the
+  /// end of stderr.
   [[nodiscard]] std::optional<std::string> next_line(std::chrono::milliseconds limit);
   /// Reads what the process has printed, so that it never waits for a reader, and drops the lines
-  /// of stdout.
+  /// of stdout. Ends also while the process goes on printing.
   void drain();
   /// The first and the last line that it printed to stderr since forget_complaints(); empty if
   /// there is none.

@@ -5,6 +5,7 @@ import contextlib
 import http.server
 import json
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -19,6 +20,8 @@ from programs import SNUGCTL, run, start, start_extender
 from terminal import CTRL_C, Terminal
 
 FAKE = Path(__file__).resolve().with_name("fake_kubectl.py")
+# The real one is not its last command, which bash would become.
+SCRIPT_AROUND_KUBECTL = '"$real" "$@"\necho "$@" >/dev/null'
 NODE_REPLY = {"generation": 1, "nodes": [{"name": "a", "pool": "auto", "gpus": [], "kubeletAssigned": []}]}
 
 
@@ -95,6 +98,26 @@ class WithKubectl(unittest.TestCase):
         _, pids = self.calls()
         self.assertTrue(pids)
         wait_until("kubectl has ended", lambda: not any(map(is_running, pids)))
+
+
+    def replace_kubectl(self, script):
+        """kubectl is a script of bash, for which `$real` is the stand-in."""
+        kubectl = self.folder / "kubectl"
+        kubectl.unlink(missing_ok=True)
+        kubectl.write_text(f'#!/bin/bash\nreal="{FAKE}"\nleft="{self.folder}/left"\n{script}\n')
+        kubectl.chmod(0o755)
+
+    def left_behind(self):
+        """The id of the process that the script has written to `$left`."""
+        file = self.folder / "left"
+        wait_until("the script has written", lambda: file.exists() and file.read_text().endswith("\n"))
+        pid = int(file.read_text())
+
+        def end():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.addCleanup(end)
+        return pid
 
 
 class PortForwardTest(WithKubectl):
@@ -214,6 +237,22 @@ class PortForwardTest(WithKubectl):
         self.assertIn("--selector asks kubectl which nodes have the labels, so it needs --context", done.stdout)
 
 
+    def test_what_kubectl_leaves_behind_is_not_waited_for(self):
+        self.replace_kubectl('[ "$1" = get ] && { sleep 600 2>/dev/null & echo $! >"$left"; }\nexec "$real" "$@"')
+        process = start(self, self.program, "top", "-o", "name", **self.environment())
+        pid = self.left_behind()
+        output, _ = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, output.splitlines()[0]), (0, "node/a10-by-labels"))
+        self.assertTrue(is_running(pid), "it kept the output open")
+
+    def test_a_forward_that_never_stops_complaining(self):
+        self.replace_kubectl('[ "$1" = port-forward ] && { yes >&2 & }\nexec "$real" "$@"')
+        process = start(self, self.program, "top", "-o", "name", **self.environment())
+        output, _ = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, output.splitlines()[0]), (0, "node/a10-by-labels"))
+        self.check_all_ended()
+
+
 class EndingTest(WithKubectl):
     """However snugctl ends, kubectl's process group ends with it."""
 
@@ -228,11 +267,11 @@ class EndingTest(WithKubectl):
         self.addCleanup(connection.close)
         [pid] = [pid for call, pid in zip(*self.calls()) if call.startswith("port-forward")]
         self.assertTrue(is_running(pid))
-        self.assertEqual(os.getpgid(pid), pid, "a process group of its own")
+        self.assertNotEqual(os.getpgid(pid), os.getpgid(process.pid), "a process group of its own")
         return process, pid
 
-    def test_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+    def check_signals(self, *numbers):
+        for number in numbers:
             with self.subTest(number):
                 self.log.unlink(missing_ok=True)
                 process, pid = self.start_hanging()
@@ -240,12 +279,38 @@ class EndingTest(WithKubectl):
                 self.assertEqual(process.wait(30), -number)
                 wait_until("the forward has ended", lambda pid=pid: not is_running(pid))
 
+    def make_no_core_files(self):
+        before = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, before[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, before)
+
+    def test_signals(self):
+        self.make_no_core_files()
+        self.check_signals(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL)
+
+    def test_signals_end_what_kubectl_has_started(self):
+        self.make_no_core_files()
+        self.replace_kubectl(SCRIPT_AROUND_KUBECTL)
+        self.check_signals(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+
+    def test_signals_end_a_request_of_kubectl(self):
+        """Without a terminal, on which a login could be asked for."""
+        self.replace_kubectl('sleep 600 2>/dev/null & echo $! >"$left"\nwait')
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                (self.folder / "left").unlink(missing_ok=True)
+                process = subprocess.Popen([self.program, "top"], stdin=subprocess.DEVNULL, start_new_session=True,
+                                           env={**os.environ, **self.environment()})
+                self.addCleanup(process.kill)
+                pid = self.left_behind()
+                self.assertTrue(is_running(pid))
+                process.send_signal(number)
+                self.assertEqual(process.wait(30), -number)
+                wait_until("what kubectl has started has ended", lambda pid=pid: not is_running(pid))
+
     def test_what_kubectl_has_started_ends_too(self):
         """As where kubectl is a script that starts the real one."""
-        kubectl = self.folder / "kubectl"
-        kubectl.unlink()
-        kubectl.write_text(f'#!/bin/bash\n"{FAKE}" "$@"\necho "$@" >/dev/null\n')
-        kubectl.chmod(0o755)
+        self.replace_kubectl(SCRIPT_AROUND_KUBECTL)
         silent = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(silent.close)
         self.orders["admin"]["snug-a"] = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -260,12 +325,18 @@ class EndingTest(WithKubectl):
     def test_a_broken_pipe(self):
         _, admin = start_extender(self)
         self.orders["admin"]["snug-a"] = admin.removeprefix("http://")
-        process = subprocess.Popen([self.program, "top", "--watch", "--interval", "100ms"], stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL, env={**os.environ, **self.environment()})
-        self.assertTrue(process.stdout.readline())
-        process.stdout.close()
-        self.assertEqual(process.wait(30), -signal.SIGPIPE)
-        self.check_all_ended()
+        self.replace_kubectl(SCRIPT_AROUND_KUBECTL)
+        for is_default, code in ((True, -signal.SIGPIPE), (False, 1)):  # Python ignores SIGPIPE
+            with self.subTest(code):
+                self.log.unlink(missing_ok=True)
+                process = subprocess.Popen([self.program, "top", "--watch", "--interval", "100ms"],
+                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                           restore_signals=is_default, env={**os.environ, **self.environment()})
+                self.addCleanup(process.kill)
+                self.assertTrue(process.stdout.readline())
+                process.stdout.close()
+                self.assertEqual(process.wait(30), code)
+                self.check_all_ended()
 
 
 class NoSnugTest(WithKubectl):
@@ -296,6 +367,16 @@ class NoSnugTest(WithKubectl):
         self.orders["fail"] = {"port-forward": ["error: pods \"snug-a\" is forbidden: cannot create portforward", 1]}
         self.check(self.plugin("top"), "kubectl snug: kubectl port-forward to pod snug/snug-a failed: error: pods "
                                        '"snug-a" is forbidden: cannot create portforward\n')
+
+    def test_the_forward_never_stops_complaining(self):
+        """It has closed its stdout, so it will not be ready."""
+        for flood, said in (("yes complaint", "failed: complaint\n"), ("tr '\\0' x </dev/zero", "failed: xxxx")):
+            with self.subTest(flood):
+                self.replace_kubectl(f'[ "$1" = port-forward ] || exec "$real" "$@"\nexec >&-\n{flood} >&2')
+                process = start(self, self.program, "top", **self.environment())
+                _, errors = process.communicate(timeout=30)
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(f"kubectl snug: kubectl port-forward to pod snug/snug-a {said}", errors)
 
     def test_the_forward_leads_nowhere(self):
         with socket.create_server(("127.0.0.1", 0)) as closed:
