@@ -201,7 +201,7 @@ TEST(TopTextTest, NoFigureIsCutBehindALongName) {
   EXPECT_THAT(ctl::nodes_page(nodes, kFirst, {.width = 80}).rows,
               ElementsAre(nodes[0].name + "  5.x4     1   21 %  34.3/160 GiB  1 GP~"));
   EXPECT_THAT(ctl::nodes_page(nodes, kFirst, {.width = 60}).rows,
-              ElementsAre(nodes[0].name + "  5.x4     1  1 GPU c~"));
+              ElementsAre(nodes[0].name + "  5.x4     1  1 GPU~"));
   const std::vector<ctl::GpuPosition> chosen{{0, 0, 0}};
   EXPECT_THAT(ctl::gpus_page(nodes, chosen, false, {.width = 80}).rows,
               ElementsAre(nodes[0].name + "    0  mps    50 %  20/40 GiB"));
