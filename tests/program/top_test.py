@@ -196,7 +196,7 @@ class ViewsTest(WithSnug):
                              "top gpus takes --sort-by with one of name, memory, compute, free-memory, pods"),
                             (["--sort-by", "size"],
                              "top nodes takes --sort-by with one of name, memory, compute, free, closed, pods"),
-                            (["--sort-by", ""], "--sort-by: must not be empty"),
+                            (["--sort-by", ""], "--sort-by must not be empty"),
                             (["-o", "xml"], '--output: must be one of wide|json|yaml|name, not "xml"'),
                             (["-o", ""], '--output: must be one of wide|json|yaml|name, not ""'),
                             (["--watch", "--interval", "99ms"], "--interval must be a duration from 100ms to 3600s"),
