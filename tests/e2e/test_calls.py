@@ -13,7 +13,7 @@ NOT_PER_POD = {"list pods", "watch pods", "list nodes", "watch nodes", "get pods
 
 class CallsTest(Scenario):
     def test_j_one_post_for_each_bound_pod(self):
-        """j: exactly one POST binding for each bound pod, and no other call for any pod"""
+        """j: exactly one POST binding and at most one event for each pod, and no other call for any"""
         self.start()
         self.post_nodes(gpu_node("n1", 8))
         self.post_pods(*(share(f"pod-{number}", "0.25") for number in range(40)))
@@ -23,6 +23,7 @@ class CallsTest(Scenario):
         self.assertEqual(calls.pop(BIND), 32)
         # Only of pods that the scheduler's watch has shown before Snug's.
         self.assertLessEqual(calls.pop("get pods", 0), 32)
+        self.assertLessEqual(calls.pop("create events", 0), 40)
         self.assertEqual(set(calls) - NOT_PER_POD, set(), calls)
         self.assertEqual(self.scheduler_calls()[BIND], 0)
 

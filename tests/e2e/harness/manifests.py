@@ -49,7 +49,7 @@ _KINDS = {
         "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings", False),
 }
 # Read by kubectl, by kube-scheduler, and by an operator whose kinds no bare API server has.
-_FOR_OTHERS = {"Kustomization", "KubeSchedulerConfiguration", "PrometheusRule"}
+_FOR_OTHERS = {"Plugin", "Kustomization", "KubeSchedulerConfiguration", "PrometheusRule"}
 
 
 def read(name):
