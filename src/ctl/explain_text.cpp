@@ -28,17 +28,6 @@ std::string columns(const std::vector<ExplainRow>& rows) {
   return text;
 }
 
-/// The lines, without what could control a terminal: names and values come from the cluster.
-std::string safe_lines(std::string_view text) {
-  std::string lines;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    lines += line_text(line, Colour::kNone, {}) + "\n";
-  }
-  return lines;
-}
-
 std::string section(const std::string& title, const std::vector<ExplainRow>& rows) {
   return rows.empty() ? "" : "\n" + title + "\n" + columns(rows);
 }

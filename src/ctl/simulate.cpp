@@ -42,22 +42,11 @@ std::vector<sim::SimulationReport> simulate(const SimulateInput& input) {
   return reports;
 }
 
-/// The table, without what could control a terminal: names and reasons come from the cluster.
-std::string safe_table(std::string_view table) {
-  std::string lines;
-  while (!table.empty()) {
-    const std::string_view line = table.substr(0, table.find('\n'));
-    table.remove_prefix(std::min(table.size(), line.size() + 1));
-    lines += line_text(line, Colour::kNone, {}) + "\n";
-  }
-  return lines;
-}
-
 base::Result<void> write_results(const SimulateFlags& flags,
                                  const std::vector<sim::SimulationReport>& reports) {
   const bool json_alone = flags.json == "-";
   const std::string text =
-      json_alone ? sim_codec::report_json(reports) : safe_table(sim_codec::report_table(reports));
+      json_alone ? sim_codec::report_json(reports) : safe_lines(sim_codec::report_table(reports));
   if (const auto done = print(text); !done) return done;
   if (flags.json && !json_alone) {
     if (const auto done = config::write_file(*flags.json, sim_codec::report_json(reports)); !done)

@@ -243,4 +243,14 @@ std::vector<std::string> TextTable::lines(const TextStyle& style) const {
   return text_lines;
 }
 
+std::string safe_lines(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    lines += line_text(line, Colour::kNone, {}) + "\n";
+  }
+  return lines;
+}
+
 }  // namespace snug::ctl

@@ -87,6 +87,9 @@ class TextTable {
 /// Returns one line of the text: what could control a terminal becomes `?`, and what is beyond the
 /// width of the style is cut off.
 [[nodiscard]] std::string line_text(std::string_view text, Colour colour, const TextStyle& style);
+/// The lines of a text, each as line_text() without colour: names and values from the cluster must
+/// not control the terminal.
+[[nodiscard]] std::string safe_lines(std::string_view text);
 /// The number of columns that the text takes. Each character beyond ASCII counts as one.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

@@ -67,7 +67,7 @@ std::vector<std::string> models_of(const model::Snapshot& snapshot) {
 Reply ExplainService::explain(const ExplainQuery& query) {
   if (!parts_.readiness.is_ready() && !parts_.readiness.is_warm_standby())
     return error_reply(503, "Snug is not ready: " + parts_.readiness.why_not());
-  // The others must not wait for each other on all threads of the admin port.
+  // Each call holds a thread of the admin port, also while it waits for mutex_.
   const int others = explanations_.fetch_add(1);
   struct Leave {
     std::atomic<int>& explanations;

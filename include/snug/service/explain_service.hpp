@@ -47,8 +47,8 @@ class ExplainService {
       : parts_(parts), options_(std::move(options)) {}
 
   /// Answers GET /v1/explain. 400: the query or the manifest is malformed. 404: no pod of this name
-  /// is pending or holds GPUs. 503: Snug is not ready, or busy with
-  /// other explanations.
+  /// is pending or holds GPUs. 503: Snug is not ready, or busy with other
+  /// explanations.
   [[nodiscard]] Reply explain(const ExplainQuery& query);
 
   /// Why no node takes the pod, which asks for GPUs, and what would help: a sentence for an event.
