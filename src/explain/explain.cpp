@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -117,6 +119,7 @@ class Survey {
   }
   [[nodiscard]] std::vector<NodeReason> node_reasons() {
     std::vector<NodeReason> reasons;
+    reasons.reserve(slots_.size());
     for (std::size_t i = 0; i < slots_.size(); ++i) reasons.push_back(node_reason(i));
     return reasons;
   }
@@ -215,19 +218,20 @@ class Survey {
   std::vector<model::ReasonCode> reasons_;
 };
 
-/// Whether the pod fits after the moves. repack() counts the intents of other pods as bound pods,
-/// but a share may not open an empty GPU in a mode that only an intent gives it.
+/// Whether the pod fits on the node after the moves. repack() counts the intents of other pods as
+/// bound pods, but a share may not open an empty GPU in a mode that only an intent gives it.
 bool fits_after(const model::Snapshot& snapshot, const plan::IncomingPod& incoming,
-                const advice::RepackAdvice& repacked) {
+                std::string_view node, std::span<const advice::PodMove> moves) {
   ChangedNodes nodes(snapshot);
-  for (const advice::PodMove& move : repacked.moves) {
+  for (const advice::PodMove& move : moves) {
     nodes.remove_pod(move.from->reservation.node, move.from->uid);
     auto moved = std::make_shared<model::Holding>(*move.from);
     moved->reservation = move.to;
     nodes.add_pod(move.to.node, std::move(moved));
   }
   const model::Snapshot after = nodes.snapshot();
-  return Trial(after, incoming).takes(snapshot.names->find(repacked.reservation->node)->value);
+  const auto slot = snapshot.names->find(node);
+  return slot && Trial(after, incoming).takes(slot->value);
 }
 
 /// Advice to move pods between these nodes, as repack() gives it within a part of its usual work.
@@ -238,7 +242,7 @@ std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot>
                                                   .protected_uids = input.protected_uids,
                                                   .max_work = base::kMaxExplainMoveWork});
   if (!repacked.reservation || repacked.moves.empty() ||
-      !fits_after(part, input.incoming, repacked))
+      !fits_after(part, input.incoming, repacked.reservation->node, repacked.moves))
     return std::nullopt;
   std::string text;
   for (const advice::PodMove& move : repacked.moves) {
@@ -287,6 +291,7 @@ std::vector<Advice> find_advice(const ExplainInput& input, Survey& survey) {
 
 std::vector<RequestInWords> request_in_words(const model::GpuRequest& request) {
   std::vector<RequestInWords> lines;
+  lines.reserve(request.containers.size());
   for (const model::ContainerRequest& container_request : request.containers) {
     lines.push_back({.container = container_request.container,
                      .count = container_request.count,
