@@ -1,5 +1,6 @@
 #include "codec/kube_walk_errors.hpp"
 
+#include "snug/base/limits.hpp"
 #include "snug/base/text.hpp"
 #include "snug/model/pod.hpp"
 
@@ -15,8 +16,8 @@ std::string FieldPath::to_text() const {
 
 void StrayRule::offer(std::string_view key, std::string_view value) const {
   constexpr std::size_t kShownBytes = 64;
-  if (keep == nullptr || out->size() >= model::kMaxStrayKeys ||
-      key.size() > model::kMaxStrayKeyBytes || !keep(key))
+  if (keep == nullptr || out->size() >= base::kMaxStrayKeys ||
+      key.size() > base::kMaxStrayKeyBytes || !keep(key))
     return;
   out->emplace(key, base::clip_text(value, kShownBytes));
 }

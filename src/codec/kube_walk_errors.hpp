@@ -39,7 +39,7 @@ struct WalkField {
 /// Says which entries of a map are copied to another map than the rest.
 struct StrayRule {
   bool (*keep)(std::string_view key) = nullptr;  // null: no entry
-  model::StringMap* out = nullptr;               // gets at most kMaxStrayKeys entries
+  model::StringMap* out = nullptr;               // gets at most base::kMaxStrayKeys
 
   /// Copies the entry, with the beginning of its value, if `keep` accepts its key.
   void offer(std::string_view key, std::string_view value) const;

@@ -8,6 +8,7 @@
 #include "snug/base/text.hpp"
 #include "snug/codec/kube_objects.hpp"
 #include "snug/codec/yaml.hpp"
+#include "snug/request/pod_request_parser.hpp"
 
 namespace snug::codec {
 namespace {
@@ -17,25 +18,38 @@ using TemplateJson = nlohmann::json;
 /// The kinds with a pod template, and where it is.
 struct WorkloadKind {
   std::string_view kind;
-  const char* pointer;  // a JSON pointer
+  std::string_view path;
 };
 constexpr auto kWorkloads =
-    std::to_array<WorkloadKind>({{"Deployment", "/spec/template"},
-                                 {"StatefulSet", "/spec/template"},
-                                 {"DaemonSet", "/spec/template"},
-                                 {"ReplicaSet", "/spec/template"},
-                                 {"ReplicationController", "/spec/template"},
-                                 {"Job", "/spec/template"},
-                                 {"CronJob", "/spec/jobTemplate/spec/template"}});
+    std::to_array<WorkloadKind>({{"Deployment", "spec.template"},
+                                 {"StatefulSet", "spec.template"},
+                                 {"DaemonSet", "spec.template"},
+                                 {"ReplicaSet", "spec.template"},
+                                 {"ReplicationController", "spec.template"},
+                                 {"Job", "spec.template"},
+                                 {"CronJob", "spec.jobTemplate.spec.template"}});
 
-/// The documents of a YAML stream: what is between lines that start with `---`.
+TemplateJson::json_pointer pointer_to(std::string_view path) {
+  std::string pointer = "/" + std::string(path);
+  std::ranges::replace(pointer, '.', '/');
+  return TemplateJson::json_pointer(pointer);
+}
+
+/// Whether the line separates two documents: `---`, perhaps with a comment.
+bool is_separator(std::string_view line) {
+  if (!line.starts_with("---")) return false;
+  const std::size_t next = line.find_first_not_of("- \t\r");
+  return next == std::string_view::npos || line[next] == '#';
+}
+
+/// The documents of a YAML stream.
 std::vector<std::string_view> documents_of(std::string_view text) {
   std::vector<std::string_view> documents;
   std::size_t begin = 0;
   for (std::size_t line = 0; line < text.size();) {
     const std::size_t end = std::min(text.find('\n', line), text.size());
     const std::string_view content = text.substr(line, end - line);
-    if (content.starts_with("---") && content.find_first_not_of("- \t\r") == content.npos) {
+    if (is_separator(content)) {
       documents.push_back(text.substr(begin, line - begin));
       begin = std::min(end + 1, text.size());
     }
@@ -74,18 +88,18 @@ class TemplateReader {
       }
       return {};
     }
-    if (kind == "Pod") return add_pod(object, object);
+    if (kind == "Pod") return add_pod(object, object, {});
     const auto workload = std::ranges::find(kWorkloads, kind, &WorkloadKind::kind);
     if (workload == kWorkloads.end()) {
       skipped_ += (skipped_.empty() ? "" : ", ") + (kind.empty() ? "an object without kind" : kind);
       return {};
     }
-    const TemplateJson::json_pointer pointer(workload->pointer);
-    if (!object.contains(pointer)) return fail(kind + " has no " + workload->pointer);
-    return add_pod(object.at(pointer), object);
+    const TemplateJson::json_pointer pointer = pointer_to(workload->path);
+    if (!object.contains(pointer)) return fail(kind + " has no " + std::string(workload->path));
+    return add_pod(object.at(pointer), object, workload->path);
   }
 
-  base::Result<std::vector<model::PodFacts>> pods() && {
+  base::Result<std::vector<PodTemplate>> pods() && {
     if (!pods_.empty()) return std::move(pods_);
     return base::fail(base::ErrorCode::kInvalid,
                       std::string(source_) +
@@ -103,8 +117,10 @@ class TemplateReader {
     return member == object.end() || !member->is_string() ? "" : member->get<std::string>();
   }
 
-  /// `owner` is the pod itself or the workload, which has the name and the namespace.
-  base::Result<void> add_pod(const TemplateJson& pod, const TemplateJson& owner) {
+  /// `owner` is the pod itself or the workload, which has the name and the namespace. `path` is
+  /// where the pod is in the workload.
+  base::Result<void> add_pod(const TemplateJson& pod, const TemplateJson& owner,
+                             std::string_view path) {
     const TemplateJson none = TemplateJson::object();
     const TemplateJson& owner_meta = owner.contains("metadata") ? owner.at("metadata") : none;
     TemplateJson complete = pod;
@@ -119,23 +135,37 @@ class TemplateReader {
     metadata["namespace"] = name_space.empty() ? std::string(default_namespace_) : name_space;
     auto facts = reader_.read_pod(complete.dump());
     if (!facts) return fail(facts.error().message);
-    pods_.push_back(*std::move(facts));
+    PodTemplate& added = pods_.emplace_back(PodTemplate{.pod = *std::move(facts)});
+    if (!path.empty()) add_misplaced_keys(owner, owner_meta, path, added);
     return {};
+  }
+
+  static void add_misplaced_keys(const TemplateJson& owner, const TemplateJson& owner_meta,
+                                 std::string_view path, PodTemplate& added) {
+    const auto annotations = owner_meta.find("annotations");
+    if (annotations == owner_meta.end() || !annotations->is_object()) return;
+    for (const auto& [key, value] : annotations->items()) {
+      if (!request::is_request_key(key) || added.pod.annotations.contains(key)) continue;
+      added.misplaced_keys.push_back(
+          "the " + text_of(owner, "kind") + " " + added.pod.name + " has the annotation " + key +
+          ", and Snug reads annotations of pods only; expected it under " + std::string(path) +
+          ".metadata.annotations");
+    }
   }
 
   std::string_view source_;
   std::string_view default_namespace_;
   KubeObjectReader reader_;
-  std::vector<model::PodFacts> pods_;
+  std::vector<PodTemplate> pods_;
   std::string skipped_;  // kinds
 };
 
 }  // namespace
 
-base::Result<std::vector<model::PodFacts>> read_pod_templates(std::string_view text,
-                                                              std::string_view source,
-                                                              std::string_view default_namespace,
-                                                              const base::Limits& limits) {
+base::Result<std::vector<PodTemplate>> read_pod_templates(std::string_view text,
+                                                          std::string_view source,
+                                                          std::string_view default_namespace,
+                                                          const base::Limits& limits) {
   TemplateReader reader(source, default_namespace, limits);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_json = first != text.npos && text[first] == '{';

@@ -24,9 +24,7 @@ constexpr auto kEndPoll = std::chrono::milliseconds(5);
 // SIGPIPE: the reader of snugctl's stdout has ended.
 constexpr std::array kEndingSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 constexpr int kExitCannotStart = 127;  // as of a shell
-/// A longer line of a background process is taken in parts of about this size.
-constexpr std::size_t kMaxLineBytes = 4'096;
-/// Reads of drain(), of up to 4 KiB of each stream: more than the pipes hold.
+/// Reads of drain(), of up to 4 KiB of each stream: more than the pipes hold, and so not a limit.
 constexpr int kMaxDrainReads = 256;
 
 /// The process groups that the signal handler kills; 0: a free place. Only a port-forward that
@@ -307,7 +305,7 @@ bool BackgroundProcess::read_available(int timeout_ms) {
     const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
     if (count > 0) {
       text.append(buffer.data(), static_cast<std::size_t>(count));
-      if (text.size() > kMaxLineBytes && !text.contains('\n')) text += '\n';
+      if (text.size() > base::kMaxKubectlLineBytes && !text.contains('\n')) text += '\n';
     } else if (count == 0 || errno != EAGAIN) {
       Pipe::close_end(descriptor);
     }

@@ -15,6 +15,11 @@ constexpr std::string_view kCompleterName = "kubectl_complete-snug";  // kubectl
 bool started_as_plugin = false;
 bool started_as_completer = false;
 
+void write_to_stderr(const std::string& what) {
+  const std::string line = line_text(program_name() + ": " + what, Colour::kNone, {});
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 }  // namespace
 
 void set_program(std::string_view path) {
@@ -49,9 +54,10 @@ base::Result<void> print(const std::string& text) {
                     std::string("stdout: cannot be written: ") + std::strerror(errno));
 }
 
+void warn(const std::string& what) { write_to_stderr("warning: " + what); }
+
 int report_error(int code, const std::string& what) {
-  const std::string line = line_text(program_name() + ": " + what, Colour::kNone, {});
-  std::fprintf(stderr, "%s\n", line.c_str());
+  write_to_stderr(what);
   return code;
 }
 

@@ -45,6 +45,8 @@ void set_program(std::string_view path);
 /// Writes the text to stdout. Returns an error if not all of it could be written.
 [[nodiscard]] base::Result<void> print(const std::string& text);
 
+/// Writes a warning to stderr.
+void warn(const std::string& what);
 /// Writes the error message `what` to stderr, and returns `code`.
 int report_error(int code, const std::string& what);
 /// Writes the message of the error to stderr, and returns kExitUsage for kInvalid, otherwise

@@ -34,7 +34,7 @@ std::unexpected<base::Error> other_namespace(const std::string& pod, const Expla
                                                    "; expected the same namespace");
 }
 
-/// The queries of the pods of the file, one for each.
+/// The queries of the pods of the file, one for each. Warns of annotations in the wrong place.
 base::Result<std::vector<AdminConnection::Query>> queries_for_file(
     const ExplainFlags& flags, const std::string& default_namespace) {
   const base::Limits limits;
@@ -44,12 +44,13 @@ base::Result<std::vector<AdminConnection::Query>> queries_for_file(
   const auto pods = codec::read_pod_templates(*text, flags.file, default_namespace, limits);
   if (!pods) return std::unexpected(pods.error());
   std::vector<AdminConnection::Query> queries;
-  for (const model::PodFacts& pod : *pods) {
+  for (const auto& [pod, misplaced_keys] : *pods) {
     if (flags.name_space && *flags.name_space != pod.name_space) {
       return other_namespace(
           flags.file + ": " + pod.name + " is of the namespace " + pod.name_space, flags);
     }
     queries.push_back({{"manifest", codec::write_pod_manifest(pod)}});
+    for (const std::string& sentence : misplaced_keys) warn(flags.file + ": " + sentence);
   }
   return queries;
 }
@@ -103,13 +104,13 @@ int run(const ExplainFlags& flags) {
   for (const AdminConnection::Query& query : *queries) {
     const base::Result<std::string> body = snug->get(kExplainPath, query);
     if (!body) return report_error(body.error());
-    if (flags.output == "json") {
-      text += *body + "\n";
-      continue;
-    }
     const base::Result<codec::ExplainReply> reply = codec::read_explanation(*body);
     if (!reply) return report_error(kExitFailure, snug->name() + ": " + reply.error().message);
-    text += (text.empty() ? "" : "\n") + explain_text(*reply, flags.output == "wide");
+    if (flags.output == "json") {
+      text += *body + "\n";
+    } else {
+      text += (text.empty() ? "" : "\n") + explain_text(*reply, flags.output == "wide");
+    }
   }
   const auto printed = print(text);
   return printed ? kExitOk : report_error(kExitFailure, printed.error().message);

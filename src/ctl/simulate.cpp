@@ -76,10 +76,7 @@ int run(const SimulateFlags& flags) {
     const bool unavailable = input.error().code == base::ErrorCode::kUnavailable;
     return report_error(unavailable ? kExitFailure : kExitUsage, input.error().message);
   }
-  for (const std::string& warning : warnings_about(*input)) {
-    const std::string line = program_name() + ": warning: " + warning;
-    std::fprintf(stderr, "%s\n", line_text(line, Colour::kNone, {}).c_str());
-  }
+  for (const std::string& warning : warnings_about(*input)) warn(warning);
   if (const auto good = check_results_writable(flags); !good)
     return report_error(kExitFailure, good.error().message);
   const auto written = write_results(flags, simulate(*input));

@@ -20,11 +20,18 @@ constexpr std::string_view code_of(Colour colour) {
   return kCodes[static_cast<std::size_t>(colour)];
 }
 
-/// Whether the character may control a terminal: C0, DEL, and C1 in UTF-8.
+/// Whether the character may control a terminal: C0, DEL, C1, and those that end a line or change
+/// the direction of what follows (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069).
 bool is_control(std::string_view character) {
-  const auto byte = static_cast<unsigned char>(character[0]);
-  if (character.size() == 1) return byte < 0x20 || byte == 0x7f;
-  return byte == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+  if (character.size() == 1) {
+    const auto byte = static_cast<unsigned char>(character[0]);
+    return byte < 0x20 || byte == 0x7f;
+  }
+  const auto is_within = [&](std::string_view first, std::string_view last) {
+    return character.size() == first.size() && character >= first && character <= last;
+  };
+  return is_within("\u0080", "\u009f") || character == "\u061c" || is_within("\u200e", "\u200f") ||
+         is_within("\u2028", "\u202e") || is_within("\u2066", "\u2069");
 }
 
 /// Calls `visit` with each character of the text; what is not valid or could control a terminal is

@@ -8,6 +8,7 @@
 
 #include "request/annotation_keys.hpp"
 #include "request/malformed.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/model/model_patterns.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/request/pod_request_parser.hpp"
@@ -75,6 +76,7 @@ constexpr auto kOtherNames = std::to_array<OtherNameRow>({{"mem", "gpu-memory"},
                                                           {"profile", "gpu-mig-profile"},
                                                           {"mig", "gpu-mig-profile"}});
 
+/// Not a limit: a longer name resembles no key, since the longest key has 15 bytes.
 constexpr std::size_t kMaxComparedBytes = 64;
 
 /// A short key has many neighbours that mean something else.
@@ -165,11 +167,12 @@ std::string other_system(const OtherSystemRow& row, std::string_view key, std::s
          ", which Snug does not read; expected " + std::string(row.instead);
 }
 
-/// Collects at most kMaxNearMisses.
+/// Collects at most base::kMaxNearMisses.
 class Findings {
  public:
   void add(std::string sentence, bool of_other_system) {
-    if (found_.size() < kMaxNearMisses) found_.push_back({std::move(sentence), of_other_system});
+    if (found_.size() < base::kMaxNearMisses)
+      found_.push_back({std::move(sentence), of_other_system});
   }
   std::vector<NearMiss> take() { return std::move(found_); }
 
@@ -258,7 +261,7 @@ std::string unmatched_models(const model::GpuRequest& request,
 }
 
 bool is_stray_annotation(std::string_view key) {
-  if (key.starts_with("gpu-") || key.size() > model::kMaxStrayKeyBytes) return false;
+  if (key.starts_with("gpu-") || key.size() > base::kMaxStrayKeyBytes) return false;
   if (is_of_other_system(key)) return find_other_system(key, false) != nullptr;
   const std::size_t slash = key.rfind('/');
   const std::size_t begin = slash == std::string_view::npos ? 0 : slash + 1;

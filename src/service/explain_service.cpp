@@ -8,6 +8,7 @@
 
 #include "service/error_reply.hpp"
 #include "snug/admission/pod_defaults.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/codec/kube_objects.hpp"
 #include "snug/explain/event_sentences.hpp"
 #include "snug/explain/explain.hpp"
@@ -16,8 +17,6 @@
 namespace snug::service {
 namespace {
 
-/// Calls of explain() that may run or wait at once.
-constexpr int kMostAtOnce = 4;
 constexpr std::string_view kHypothetical = "hypothetical";
 
 codec::ExplainReply::Node to_reply(const explain::NodeReason& reason) {
@@ -73,7 +72,7 @@ Reply ExplainService::explain(const ExplainQuery& query) {
     std::atomic<int>& explanations;
     ~Leave() { --explanations; }
   } const leave{explanations_};
-  if (others >= kMostAtOnce)
+  if (others >= base::kMaxExplanationsAtOnce)
     return error_reply(503, "Snug is busy with other explanations; try again");
   if (query.pod && !query.manifest) return explain_pod(*query.pod, query);
   if (query.manifest && !query.pod) return explain_manifest(*query.manifest, query);

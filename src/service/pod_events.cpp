@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "snug/admission/pod_defaults.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/explain/event_sentences.hpp"
 #include "snug/request/near_misses.hpp"
 #include "snug/service/explain_service.hpp"
@@ -12,12 +13,8 @@ namespace snug::service {
 namespace {
 
 constexpr std::int64_t kOneEvent = 1'000;  // thousandths
-/// How long a sentence with advice is used again for equal requests.
-constexpr std::chrono::seconds kExplanationLife{10};
-constexpr std::size_t kMaxExplained = 256;
-/// Explanations may take this part of one core, and as much at once after a pause.
-constexpr int kExplanationPart = 10;
-constexpr std::chrono::milliseconds kExplanationBurst{500};
+constexpr std::chrono::milliseconds kExplanationLife{base::kExplanationLifeMs};
+constexpr std::chrono::milliseconds kExplanationBurst{base::kExplanationBurstMs};
 
 std::string refusal_key(std::string_view uid, model::ReasonCode reason) {
   return std::string(uid) + '\n' + std::to_string(static_cast<int>(reason));
@@ -122,7 +119,8 @@ void PodEvents::tick() {
 
 void PodEvents::refill(base::TimePoint now) {
   explanation_time_ = std::min<base::TimePoint::duration>(
-      kExplanationBurst, explanation_time_ + (now - refilled_) / kExplanationPart);
+      kExplanationBurst,
+      explanation_time_ + (now - refilled_) * base::kExplanationCpuPercent / 100);
   const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - refilled_);
   refilled_ += passed;
   const std::int64_t most = kOneEvent * limits_.pod_events_per_s;
@@ -203,7 +201,7 @@ std::string PodEvents::refusal_note(const PodInfoPtr& pod, const model::Refusal&
   if (known != explained_.end() && start - known->second.made < kExplanationLife)
     return known->second.sentence;
   if (explanation_time_ <= base::TimePoint::duration::zero()) return model::message(refusal);
-  if (explained_.size() >= kMaxExplained) explained_.clear();
+  if (explained_.size() >= base::kMaxKeptExplanations) explained_.clear();
   std::string sentence = parts_.explanations.refusal_sentence(pod, refusal);
   const base::TimePoint end = parts_.clock.now();
   explanation_time_ -= end - start;

@@ -9,6 +9,7 @@
 #include "sim_codec/other_systems.hpp"
 #include "sim_codec/simulation_warnings.hpp"
 #include "snug/codec/inventory_codec.hpp"
+#include "snug/request/near_misses.hpp"
 #include "snug/service/bound_holding.hpp"
 
 namespace snug::sim_codec {
@@ -84,10 +85,11 @@ class ClusterBuilder {
       return nullptr;
     }
     const service::ParsedHolding parsed = service::read_holding(info, limits_);
-    if (translation.assigned.empty()) return parsed.holding;
+    const auto& assigned = translation.assignment.containers;
+    if (assigned.empty()) return parsed.holding;
     auto holding = std::make_shared<model::Holding>(*parsed.holding);
     holding->unplaced = false;
-    holding->reservation.containers = translation.assigned;
+    holding->reservation.containers = assigned;
     return holding;
   }
 
@@ -99,6 +101,12 @@ class ClusterBuilder {
       count("requesting " + resource + ", which the simulation cannot read: left where they are");
     if (object.claims_devices)
       count("claiming devices by a ResourceClaim, which the simulation does not read");
+    if (translation.assignment.is_partly_unreadable) {
+      count("with devices of another system that the simulation cannot read: they count as free");
+    }
+    for (const request::NearMiss& near_miss : request::near_misses(info.facts)) {
+      if (!near_miss.of_other_system) count("with a likely mistake: " + near_miss.sentence);
+    }
     if (translation.is_placeholder)
       count("holding a GPU for pods of KAI Scheduler: not simulated, unlike those pods");
     if (!translation.system.empty()) {

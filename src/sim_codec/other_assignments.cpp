@@ -157,44 +157,50 @@ std::optional<model::ReservedDevice> read_allocated_device(std::string_view text
 
 /// Reads `uuid,type,MiB,percent:…;…`: containers end with `;`, their devices with `:`. Containers
 /// are those of the pod in order. Devices that cannot be read are left out.
-std::vector<model::ReservedContainer> read_allocated(std::string_view text,
-                                                     const PodObject& object) {
-  std::vector<model::ReservedContainer> containers;
+OtherAssignment read_allocated(std::string_view text, const PodObject& object) {
+  OtherAssignment assignment;
   std::size_t position = 0;
   for (const std::string_view container : split(text, ';')) {
     std::vector<model::ReservedDevice> devices;
     for (const std::string_view device : split(container, ':')) {
-      if (auto read = read_allocated_device(device)) devices.push_back(*std::move(read));
+      if (device.empty()) continue;
+      if (auto read = read_allocated_device(device)) {
+        devices.push_back(*std::move(read));
+      } else {
+        assignment.is_partly_unreadable = true;
+      }
     }
     if (!devices.empty() && position < object.resources.size()) {
-      containers.push_back({.name = object.resources[position].first,
-                            .request_text = {},
-                            .assigned = std::move(devices)});
+      assignment.containers.push_back({.name = object.resources[position].first,
+                                       .request_text = {},
+                                       .assigned = std::move(devices)});
     }
     ++position;
   }
-  return containers;
+  return assignment;
 }
 
-std::vector<model::ReservedContainer> read_gpushare_index(std::string_view text,
-                                                          const PodObject& object,
-                                                          const SystemsInUse& systems) {
+OtherAssignment read_gpushare_index(std::string_view text, const PodObject& object,
+                                    const SystemsInUse& systems) {
   const auto index = base::parse_integer(text);
-  if (!index || *index < 0 || *index >= kMostGpus) return {};
-  std::vector<model::ReservedContainer> containers;
+  if (!index || *index < 0 || *index >= kMostGpus) return {.is_partly_unreadable = true};
+  OtherAssignment assignment;
   for (const auto& [name, amounts] : object.resources) {
     const auto units = request::parse_unit_count(value_of(amounts, kGpushareMemory));
     if (!units || *units <= 0) continue;
     const std::int64_t memory_mib = *units * systems.gpushare_unit_mib;
-    if (memory_mib > base::kLargestQuantity) continue;
-    containers.push_back(
+    if (memory_mib > base::kLargestQuantity) {
+      assignment.is_partly_unreadable = true;
+      continue;
+    }
+    assignment.containers.push_back(
         {.name = name,
          .request_text = {},
          .assigned = std::vector<model::ReservedDevice>{{.index = static_cast<int>(*index),
                                                          .mode = model::GpuMode::kTimeSlicing,
                                                          .memory = {memory_mib}}}});
   }
-  return containers;
+  return assignment;
 }
 
 }  // namespace
@@ -208,15 +214,13 @@ void translate_node(const NodeObject& object, const SystemsInUse& systems, model
   for (model::StringMap* units : {&node.capacity, &node.allocatable}) units->clear();
 }
 
-std::vector<model::ReservedContainer> assigned_by_other_system(const PodObject& object,
-                                                               const SystemsInUse& systems) {
+OtherAssignment assigned_by_other_system(const PodObject& object, const SystemsInUse& systems) {
   for (const std::string_view key : {kHamiAllocated, kVolcanoAllocated}) {
     if (const std::string_view text = value_of(object.annotations, key); !text.empty())
       return read_allocated(text, object);
   }
   const std::string_view index = value_of(object.annotations, kGpushareIndex);
-  return index.empty() ? std::vector<model::ReservedContainer>{}
-                       : read_gpushare_index(index, object, systems);
+  return index.empty() ? OtherAssignment{} : read_gpushare_index(index, object, systems);
 }
 
 }  // namespace snug::sim_codec

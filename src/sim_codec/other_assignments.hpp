@@ -14,9 +14,8 @@ inline constexpr std::string_view kHamiRegister = "hami.io/node-nvidia-register"
 inline constexpr std::string_view kGpushareMemory = "aliyun.com/gpu-mem";
 inline constexpr std::string_view kGpushareCount = "aliyun.com/gpu-count";
 
-/// Returns what the pod's annotations say that its containers got; empty if they say nothing, or
-/// nothing that can be read.
-[[nodiscard]] std::vector<model::ReservedContainer> assigned_by_other_system(
-    const PodObject& object, const SystemsInUse& systems);
+/// What the annotations of the pod say that its containers got.
+[[nodiscard]] OtherAssignment assigned_by_other_system(const PodObject& object,
+                                                       const SystemsInUse& systems);
 
 }  // namespace snug::sim_codec

@@ -190,7 +190,7 @@ PodTranslation translate_pod(const PodObject& object, const SystemsInUse& system
   if (form != nullptr) {
     translate_resources(object, *form, systems, pod);
     translation.system = form->system;
-    translation.assigned = assigned_by_other_system(object, systems);
+    translation.assignment = assigned_by_other_system(object, systems);
   } else if (translate_fractions(object, pod)) {
     translation.system = "KAI Scheduler (nvidia.com/container.*)";
   }

@@ -29,6 +29,12 @@ struct SystemsInUse {
 /// that Snug reads does.
 void translate_node(const NodeObject& object, const SystemsInUse& systems, model::NodeFacts& node);
 
+/// What a system assigned to a pod's containers, as the pod's annotations say.
+struct OtherAssignment {
+  std::vector<model::ReservedContainer> containers;  // empty: nothing, or nothing that can be read
+  bool is_partly_unreadable = false;
+};
+
 struct PodTranslation {
   /// The system whose form the request has, and the resources or annotations that it uses, for
   /// messages; empty: the pod's request is not translated.
@@ -37,8 +43,7 @@ struct PodTranslation {
   std::vector<std::string> not_understood;
   /// Whether the pod requests other resources of nodes than CPU, memory and GPUs.
   bool needs_other_resources = false;
-  /// What the system assigned to the pod's containers. Empty: nothing, or it cannot be read.
-  std::vector<model::ReservedContainer> assigned;
+  OtherAssignment assignment;
   /// Whether the pod only keeps a GPU for pods of another scheduler, and requests nothing itself.
   bool is_placeholder = false;
 };

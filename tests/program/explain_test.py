@@ -118,6 +118,16 @@ class ExplainTest(unittest.TestCase):
             f"snugctl: {manifest}: there is no pod and no workload that makes pods (Deployment, Job…); "
             "it has Service\n")))
 
+    def test_annotations_of_the_workload_itself(self):
+        manifest = self.folder / "web.yaml"
+        manifest.write_text(DEPLOYMENT.replace("{name: web}", '{name: web, annotations: {gpu-fraction: "0.3"}}')
+                            .replace('    metadata: {annotations: {gpu-fraction: "%s"}}\n', ""))
+        for output in ((), ("-o", "json")):
+            self.assertIn(
+                f"snugctl: warning: {manifest}: the Deployment web has the annotation gpu-fraction, and Snug reads "
+                "annotations of pods only; expected it under spec.template.metadata.annotations\n",
+                self.explain("-f", manifest, *output).stdout)
+
     def test_the_reply_is_as_documented(self):
         self.filter("w", "0.55")
         self.filter("m", "25%")

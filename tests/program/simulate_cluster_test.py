@@ -1,6 +1,8 @@
 """snugctl simulate --cluster: what kubectl prints of a cluster, and what a running Snug has made of one."""
 
 import json
+import random
+import re
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -224,23 +226,23 @@ class TimestampsTest(SimulateTest):
 
 
 class RoundTripTest(ClusterTest):
-    """The pods of the demo, bound by snug-extender: its reservations, read again, and its choices, made again."""
+    """Pods bound by snug-extender: its reservations, read again, and its choices, made again."""
 
-    def setUp(self):
-        super().setUp()
-        _, self.verbs, self.admin = start_on(self, CLUSTER)
-        self.node_items = yaml.safe_load(Path(CLUSTER).read_text(encoding="utf-8"))["items"]
-        self.names = [item["metadata"]["name"] for item in self.node_items]
+    def start_on(self, cluster, *flags):
+        self.node_items = yaml.safe_load(Path(cluster).read_text(encoding="utf-8"))["items"]
+        _, self.verbs, self.admin = start_on(self, cluster, *flags)
 
-    def bind_all(self):
+    def bind_all(self, manifests):
         """The pods as the API server would show them afterwards."""
+        names = [item["metadata"]["name"] for item in self.node_items]
         pods = []
-        for number, manifest in enumerate(PODS):
+        for number, manifest in enumerate(manifests):
             manifest = json.loads(json.dumps(manifest))
             meta = manifest["metadata"]
-            meta.update(namespace="default", uid=f"uid-{number:02d}", creationTimestamp=f"2026-01-01T00:00:{number:02d}Z")
+            meta.update(namespace="default", uid=f"uid-{number:03d}",
+                        creationTimestamp=f"2026-01-01T00:{number // 60:02d}:{number % 60:02d}Z")
             pods.append(manifest)
-            found = post(f"{self.verbs}/filter", {"Pod": manifest, "NodeNames": self.names})["NodeNames"]
+            found = post(f"{self.verbs}/filter", {"Pod": manifest, "NodeNames": names})["NodeNames"]
             if not found:
                 continue
             call = {"PodName": meta["name"], "PodNamespace": "default", "PodUID": meta["uid"], "Node": found[0]}
@@ -254,8 +256,26 @@ class RoundTripTest(ClusterTest):
                 annotations["snug.dev/reservation"] = json.dumps(reservation)
         return pods
 
+    maxDiff = None
+
+    def test_the_example_of_the_page(self):
+        """The table in docs/packing.md: twelve nodes whose pods, drawn at random, were spread."""
+        nodes = [node(f"gpu-{number}", [gpu(index, "NVIDIA-A100-SXM4-80GB", 81920) for index in range(8)])
+                 for number in range(12)]
+        for item in nodes:
+            item["status"]["allocatable"].update(cpu="96", memory="1Ti")
+        draw = random.Random(7)
+        requests = draw.choices(("8", "4", "1", "0.1", "0.2", "0.25", "0.35", "0.5"),
+                                (4, 4, 22, 14, 14, 14, 14, 14), k=88)
+        self.start_on(self.cluster(*nodes), "--policy", ROOT / "policies/spread.yaml")
+        pods = self.bind_all(pod(f"p{number}", {"gpu-fraction": request}) for number, request in enumerate(requests))
+        table = run(SNUGCTL, "simulate", "--cluster", self.cluster(*nodes, *pods)).stdout
+        page = (ROOT / "docs/packing.md").read_text(encoding="utf-8")
+        self.assertEqual(table, re.search(r"```\n(12 nodes.*?\n)```\n", page, re.DOTALL)[1])
+
     def test_the_simulation_counts_and_chooses_what_the_extender_did(self):
-        pods = self.bind_all()
+        self.start_on(CLUSTER)
+        pods = self.bind_all(PODS)
         report = self.simulated(*self.node_items, *pods)
         nodes = fetch(f"{self.admin}/v1/nodes")[1]["nodes"]
         by_kubelet = sum(unit["count"] for item in nodes for unit in item["kubeletAssigned"])

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "schedule_oracle.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/codec/extender_codec.hpp"
 #include "support/random.hpp"
 
@@ -232,7 +233,7 @@ void expect_same(const codec::ScheduleCall& call, OracleCall expected) {
   EXPECT_GE(call.pod.annotation_bytes, expected.pod.annotation_bytes);
   expected.pod.annotation_bytes = call.pod.annotation_bytes;
   // The oracle does not know them. What they may be is in kube_objects_test and kube_proto_test.
-  EXPECT_LE(call.pod.stray_keys.size(), model::kMaxStrayKeys);
+  EXPECT_LE(call.pod.stray_keys.size(), base::kMaxStrayKeys);
   expected.pod.stray_keys = call.pod.stray_keys;
   EXPECT_EQ(call.pod, expected.pod);
   EXPECT_EQ(call.has_node_objects, expected.nodes_form);

@@ -203,6 +203,22 @@ inline constexpr std::size_t kMaxExplainNodes = 32;
 inline constexpr std::int64_t kMaxExplainEndWork = 4'000;
 inline constexpr std::size_t kMaxExplainMoveNodes = 256;
 inline constexpr std::int64_t kMaxExplainMoveWork = 3'000;
+/// Explanations that GET /v1/explain computes or lets wait at the same time; they take turns, and
+/// the other threads of the admin port stay free.
+inline constexpr int kMaxExplanationsAtOnce = 4;
+// Explanations in events about refusals. kExplanationLifeMs: a sentence is used again for equal
+// requests in this time. kMaxKeptExplanations: such sentences. kExplanationCpuPercent: the part of
+// one core that they may take, and kExplanationBurstMs at once after a pause; an event beyond it
+// has the reason without advice.
+inline constexpr std::int64_t kExplanationLifeMs = 10'000;
+inline constexpr std::size_t kMaxKeptExplanations = 256;
+inline constexpr int kExplanationCpuPercent = 10;
+inline constexpr std::int64_t kExplanationBurstMs = 500;
+/// Sentences about one pod's likely mistakes (request/near_misses.hpp), the keys of a pod that are
+/// kept for them, and the bytes of such a key.
+inline constexpr std::size_t kMaxNearMisses = 8;
+inline constexpr std::size_t kMaxStrayKeys = 8;
+inline constexpr std::size_t kMaxStrayKeyBytes = 128;
 /// How often the writing of an event is attempted while the API server does not answer.
 inline constexpr int kMaxEventAttempts = 4;
 /// Decisions of filter that are remembered until the bind (each keeps its snapshot alive), and
@@ -223,18 +239,21 @@ inline constexpr int kMaxRepackSteps = 256;
 /// the fullest of the feasible nodes. This number is larger than kMaxRepackMoves.
 inline constexpr std::size_t kMaxRepackNodes = 64;
 
-// Requests of snugctl to the admin port: time to connect, time without a received byte, and bytes
-// of the reply.
+// Requests of snugctl to the admin port: time to connect, time without a received byte, time for
+// the whole reply, and bytes of the reply. The largest reply needs 0.6 MB/s.
 inline constexpr std::int64_t kAdminConnectTimeoutMs = 5'000;
 inline constexpr std::int64_t kAdminIdleTimeoutMs = 30'000;
+inline constexpr std::int64_t kAdminReplyTimeoutMs = 120'000;
 inline constexpr std::size_t kMaxAdminReplyBytes = 67'108'864;
 
 // kubectl, which snugctl starts to reach Snug in a cluster: time for one of its requests and for
-// its port-forward to start, time to end after SIGTERM, and bytes that snugctl reads of its output,
-// enough for the names of 200,000 nodes.
+// its port-forward to start, time to end after SIGTERM, bytes that snugctl reads of its output,
+// enough for the names of 200,000 nodes, and bytes of a line of the port-forward; a longer line is
+// taken in parts.
 inline constexpr std::int64_t kKubectlTimeoutMs = 20'000;
 inline constexpr std::int64_t kKubectlEndMs = 2'000;
 inline constexpr std::size_t kMaxKubectlOutputBytes = 16'777'216;
+inline constexpr std::size_t kMaxKubectlLineBytes = 4'096;
 /// The shortest and the longest interval of `snugctl top --watch`.
 inline constexpr std::int64_t kMinWatchMs = 100;
 inline constexpr std::int64_t kMaxWatchMs = 3'600'000;

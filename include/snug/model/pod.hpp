@@ -16,10 +16,6 @@
 
 namespace snug::model {
 
-/// The maximum number of PodFacts::stray_keys, and the longest of them in bytes.
-inline constexpr std::size_t kMaxStrayKeys = 8;
-inline constexpr std::size_t kMaxStrayKeyBytes = 128;
-
 /// A sidecar is an init container with restartPolicy Always.
 enum class ContainerType : std::uint8_t { kApp, kInit, kSidecar };
 
@@ -65,7 +61,7 @@ struct PodFacts {
   std::map<std::string, std::string, std::less<>> annotations;
   std::map<std::string, std::string, std::less<>> labels;
   /// Annotations and container resources by which other systems, or misspelled keys, ask for GPUs
-  /// (request/near_misses.hpp), with the beginnings of their values; at most kMaxStrayKeys.
+  /// (request/near_misses.hpp), with the beginnings of their values; at most base::kMaxStrayKeys.
   std::map<std::string, std::string, std::less<>> stray_keys;
   std::size_t annotation_bytes = 0;  // size of all annotations, even those not in `annotations`
 

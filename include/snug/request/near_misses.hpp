@@ -21,10 +21,8 @@ struct NearMiss {
   friend bool operator==(const NearMiss&, const NearMiss&) = default;
 };
 
-/// At most kMaxNearMisses; the pod's misspelled keys first.
+/// At most base::kMaxNearMisses; the pod's misspelled keys first.
 [[nodiscard]] std::vector<NearMiss> near_misses(const model::PodFacts& pod);
-
-inline constexpr std::size_t kMaxNearMisses = 8;
 
 /// A sentence about a pattern of gpu-model that matches none of `models`, with the nearest names;
 /// empty: each container's patterns match a model, or there are no models.

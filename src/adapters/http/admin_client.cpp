@@ -15,9 +15,8 @@ namespace snug::http {
 namespace {
 
 constexpr std::string_view kScheme = "http://";
-/// For a whole request, so that a server that sends a few bytes now and then is not waited for
-/// without end: the largest reply needs 0.6 MB/s.
-constexpr auto kWholeReplyTimeout = std::chrono::seconds(120);
+/// Ends a reply of a server that sends a few bytes now and then.
+constexpr std::chrono::milliseconds kReplyTimeout{base::kAdminReplyTimeoutMs};
 
 /// Returns `server` without trailing slashes, or an empty text if it is not `http://HOST:PORT`.
 std::string normalized_url(std::string server) {
@@ -76,7 +75,7 @@ void set_curl_options(CURL* curl, const std::string& url, AdminReplyBody& reply_
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(base::kAdminConnectTimeoutMs));
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, static_cast<long>(kWholeReplyTimeout.count()));
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(kReplyTimeout.count()));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                    static_cast<long>(base::kAdminIdleTimeoutMs / 1'000));
@@ -114,7 +113,7 @@ base::Result<AdminResponse> get_from_admin(const std::string& server, const std:
   set_curl_options(curl.get(), server_url + path + query_text(query), reply_body);
   const auto begin = std::chrono::steady_clock::now();
   const CURLcode curl_code = curl_easy_perform(curl.get());
-  const bool is_time_over = std::chrono::steady_clock::now() - begin >= kWholeReplyTimeout;
+  const bool is_time_over = std::chrono::steady_clock::now() - begin >= kReplyTimeout;
   if (reply_body.too_large) {
     return base::fail(base::ErrorCode::kTooLarge, server_url + " sent a reply that is too large");
   }
@@ -127,7 +126,7 @@ base::Result<AdminResponse> get_from_admin(const std::string& server, const std:
     if (curl_code == CURLE_OPERATION_TIMEDOUT && connect_time > 0 && is_time_over) {
       return base::fail(base::ErrorCode::kUnavailable,
                         server_url + " has not sent its whole reply within " +
-                            std::to_string(kWholeReplyTimeout.count()) +
+                            std::to_string(kReplyTimeout.count() / 1'000) +
                             " s: the connection is too slow, or another program has this port");
     }
     return base::fail(base::ErrorCode::kUnavailable,

@@ -49,6 +49,19 @@ std::string content_security_policy() {
          "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 }
 
+/// Whether the parameters of a media range have the quality 0, as in `;q=0.0`.
+bool is_refused(std::string_view parameters) {
+  std::string compact;
+  for (const char c : parameters) {
+    if (c != ' ' && c != '\t') compact += c == 'Q' ? 'q' : c;
+  }
+  const std::size_t quality = compact.find(";q=");
+  if (quality == std::string::npos) return false;
+  const std::string_view value = std::string_view(compact).substr(quality + 3);
+  return value.starts_with('0') &&
+         value.substr(0, value.find(';')).find_first_not_of("0.") == std::string_view::npos;
+}
+
 }  // namespace
 
 bool accepts_html(std::string_view accept) {
@@ -56,14 +69,15 @@ bool accepts_html(std::string_view accept) {
   while (!accept.empty()) {
     std::string_view range = accept.substr(0, accept.find(','));
     accept.remove_prefix(std::min(accept.size(), range.size() + 1));
-    range = range.substr(0, range.find(';'));
+    const std::string_view parameters = range.substr(std::min(range.find(';'), range.size()));
+    range.remove_suffix(parameters.size());
     const std::size_t first = range.find_first_not_of(" \t");
     if (first == std::string_view::npos) continue;
     range = range.substr(first, range.find_last_not_of(" \t") + 1 - first);
     const auto is_same_letter = [](unsigned char a, unsigned char b) {
       return std::tolower(a) == std::tolower(b);
     };
-    if (std::ranges::equal(range, kHtml, is_same_letter)) return true;
+    if (std::ranges::equal(range, kHtml, is_same_letter)) return !is_refused(parameters);
   }
   return false;
 }

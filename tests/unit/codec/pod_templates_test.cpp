@@ -15,10 +15,11 @@ std::string read(const std::string& text) {
   const auto pods = read_pod_templates(text, "f", "here", {});
   if (!pods) return pods.error().message;
   std::string names;
-  for (const model::PodFacts& pod : *pods) {
+  for (const auto& [pod, misplaced_keys] : *pods) {
     const auto fraction = pod.annotations.find("gpu-fraction");
     names += (names.empty() ? "" : ", ") + pod.name_space + "/" + pod.name + " " +
              (fraction == pod.annotations.end() ? "-" : fraction->second);
+    for (const std::string& sentence : misplaced_keys) names += "; " + sentence;
   }
   return names;
 }
@@ -44,12 +45,29 @@ TEST(PodTemplatesTest, ReadsPodsAndWorkloads) {
             "here/c -");
 }
 
+TEST(PodTemplatesTest, ASeparatorMayHaveAComment) {
+  EXPECT_EQ(read(std::string("--- # first\n") + kPod + "--- # second\n" + kDeployment),
+            "here/p 0.5, ml/d 0.25");
+}
+
+TEST(PodTemplatesTest, FindsGpuAnnotationsOfTheWorkloadItself) {
+  const std::string head =
+      "kind: CronJob\nmetadata: {name: c, annotations: {gpu-fraction: \"0.5\"}}\n"
+      "spec: {jobTemplate: {spec: {template: {";
+  const std::string spec = "spec: {containers: [{name: main}]}}}}}\n";
+  EXPECT_EQ(read(head + spec),
+            "here/c -; the CronJob c has the annotation gpu-fraction, and Snug reads annotations "
+            "of pods only; expected it under spec.jobTemplate.spec.template.metadata.annotations");
+  EXPECT_EQ(read(head + "metadata: {annotations: {gpu-fraction: \"0.25\"}}, " + spec),
+            "here/c 0.25");
+}
+
 TEST(PodTemplatesTest, SaysWhatIsWrong) {
   EXPECT_EQ(read(""), "f: there is no pod and no workload that makes pods (Deployment, Job…)");
   EXPECT_EQ(read("kind: Service\n---\nkind: ConfigMap\n"),
             "f: there is no pod and no workload that makes pods (Deployment, Job…); it has "
             "Service, ConfigMap");
-  EXPECT_EQ(read("kind: Job\nspec: {}\n"), "f: Job has no /spec/template");
+  EXPECT_EQ(read("kind: Job\nspec: {}\n"), "f: Job has no spec.template");
   EXPECT_EQ(read("{"), "f: it is not valid JSON");
   EXPECT_EQ(read("3"), "f: the manifest must be an object");
 }
@@ -66,7 +84,7 @@ TEST(PodTemplatesTest, AWrittenManifestHasTheSameFacts) {
       "f", "here", {});
   ASSERT_TRUE(pods);
   KubeObjectReader reader{base::Limits{}};
-  model::PodFacts before = pods->front();
+  model::PodFacts before = pods->front().pod;
   before.annotation_bytes = 0;
   auto after = reader.read_pod(write_pod_manifest(before));
   ASSERT_TRUE(after) << after.error().message;

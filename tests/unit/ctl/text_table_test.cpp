@@ -138,6 +138,10 @@ TEST(TextTableTest, NothingControlsTheTerminal) {
                           "31m \xff ü"}});
   EXPECT_EQ(table.lines({}).back(), "a?[2Jb?c?d?  ?31m ? ü");
   EXPECT_EQ(ctl::line_text("a\rb", Colour::kNone, {}), "a?b");
+  EXPECT_EQ(ctl::line_text("a\u202eb\u2069c\u2028d\u061ce\u200ff", Colour::kNone, {}),
+            "a?b?c?d?e?f");
+  EXPECT_EQ(ctl::line_text("\u00a0\u200d\u202f\u2065\u206a", Colour::kNone, {}),
+            "\u00a0\u200d\u202f\u2065\u206a");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "snug/base/limits.hpp"
 #include "snug/request/pod_request_parser.hpp"
 #include "unit/request/asked.hpp"
 
@@ -138,7 +139,7 @@ TEST(NearMissesTest, OrdinaryResourcesAndUnprintableValuesAreSafe) {
   pod = make_pod("p", {});
   for (int i = 0; i < 100; ++i)
     pod.annotations["gpu-fractio" + std::string(1, char('A' + i % 26))] = "";
-  EXPECT_THAT(request::near_misses(pod), SizeIs(request::kMaxNearMisses));
+  EXPECT_THAT(request::near_misses(pod), SizeIs(base::kMaxNearMisses));
   pod = make_pod("p", {});
   pod.stray_keys["nvidia.com/use-gputype"] = "A100\n\x1B[31m";
   EXPECT_EQ(request::near_misses(pod)[0].sentence.find('\n'), std::string::npos);

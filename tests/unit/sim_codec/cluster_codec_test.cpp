@@ -260,27 +260,46 @@ TEST(ClusterCodecTest, GpusAndAssignmentsOfHamiAreRead) {
   }
 }
 
-/// The holding of a pod that HAMi gave the device `device`.
-model::HoldingPtr holding_of_hami(const std::string& device) {
-  const auto cluster =
-      read_items({hami_node("GPU-a,10,16384,100,T4,0,true:"),
-                  pod({.name = "share",
-                       .metadata = R"(,"annotations":{"hami.io/vgpu-devices-allocated":")" +
-                                   device + R"(:;"})",
-                       .resources = R"("nvidia.com/gpu":"1","nvidia.com/gpumem":"3000")",
-                       .spec = R"(,"nodeName":"h")"})});
-  return cluster.cluster.pods.at(0).holding;
+/// A cluster with one pod, which HAMi gave the device `device`.
+sim_codec::ReadCluster read_pod_of_hami(const std::string& device) {
+  return read_items({hami_node("GPU-a,10,16384,100,T4,0,true:"),
+                     pod({.name = "share",
+                          .metadata = R"(,"annotations":{"hami.io/vgpu-devices-allocated":")" +
+                                      device + R"(:;"})",
+                          .resources = R"("nvidia.com/gpu":"1","nvidia.com/gpumem":"3000")",
+                          .spec = R"(,"nodeName":"h")"})});
 }
 
 TEST(ClusterCodecTest, AnAssignmentWithAmountsThatNoGpuHasIsNotRead) {
   for (const char* device : {"GPU-a,NVIDIA,0,0", "GPU-a,NVIDIA,1000000000,100"})
-    EXPECT_FALSE(holding_of_hami(device)->unplaced) << device;
+    EXPECT_FALSE(read_pod_of_hami(device).cluster.pods.at(0).holding->unplaced) << device;
   for (const char* device :
        {"GPU-a,NVIDIA,-1,30", "GPU-a,NVIDIA,1000000001,30", "GPU-a,NVIDIA,3000,-1",
         "GPU-a,NVIDIA,3000,101", "GPU-a,NVIDIA,3000,9223372036854775807", "GPU-a,NVIDIA,,30",
         "GPU-a,NVIDIA,3000,x", "GPU-a,NVIDIA,3000", ",NVIDIA,3000,30"}) {
-    EXPECT_TRUE(holding_of_hami(device)->unplaced) << device;
+    const auto cluster = read_pod_of_hami(device);
+    EXPECT_TRUE(cluster.cluster.pods.at(0).holding->unplaced) << device;
+    EXPECT_TRUE(warns(cluster,
+                      "1 pod with devices of another system that the simulation cannot "
+                      "read: they count as free (ml/share)"))
+        << device;
   }
+  const auto partly = read_pod_of_hami("GPU-a,NVIDIA,3000,30:GPU-a,NVIDIA,3000");
+  EXPECT_FALSE(partly.cluster.pods.at(0).holding->unplaced);
+  EXPECT_EQ(partly.warnings.size(), 2U);  // also about the form of its request
+}
+
+TEST(ClusterCodecTest, LikelyMistakesAreCounted) {
+  const auto cluster = read_items(
+      {node("a"), pod({.name = "typo", .metadata = R"(,"annotations":{"gpu-fracton":"0.5"})"}),
+       pod({.name = "label", .metadata = R"(,"labels":{"gpu-fraction":"0.5"})"}),
+       pod({.name = "right", .metadata = kQuarter})});
+  EXPECT_EQ(cluster.warnings,
+            (Texts{"1 pod with a likely mistake: Snug does not read the annotation gpu-fracton; if "
+                   "the pod needs a GPU, use gpu-fraction (ml/typo)",
+                   "1 pod with a likely mistake: the pod has the label gpu-fraction (\"0.5\"), and "
+                   "Snug reads labels only in the rules of a policy; expected it as an "
+                   "annotation, under metadata.annotations (ml/label)"}));
 }
 
 TEST(ClusterCodecTest, ARegisterThatCannotBeReadIsNoInventory) {
