@@ -14,6 +14,7 @@
 #include "snug/fit/fit.hpp"
 #include "snug/fit/node_usage.hpp"
 #include "snug/ledger/ledger.hpp"
+#include "snug/mig/card_catalog.hpp"
 #include "snug/plan/choose_victims.hpp"
 #include "snug/plan/plan.hpp"
 
@@ -93,12 +94,7 @@ void plan_all_nodes(benchmark::State& state) {
         plan::plan({.snapshot = *snapshot, .incoming = cluster.claim_of(rank)}, cluster.shuffled));
   }
 }
-BENCHMARK(plan_all_nodes)
-    ->Arg(100)
-    ->Arg(1000)
-    ->Arg(5000)
-    ->Arg(20000)
-    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(plan_all_nodes)->ArgsProduct({{100, 1000, 5000, 20000}})->Unit(benchmark::kMicrosecond);
 
 void reserve_release_snapshot(benchmark::State& state) {
   Cluster cluster(static_cast<int>(state.range(0)));
@@ -114,9 +110,7 @@ void reserve_release_snapshot(benchmark::State& state) {
   }
 }
 BENCHMARK(reserve_release_snapshot)
-    ->Arg(1000)
-    ->Arg(5000)
-    ->Arg(20000)
+    ->ArgsProduct({{1000, 5000, 20000}})
     ->Unit(benchmark::kMicrosecond);
 
 /// Measures a plan for `request` over all of `nodes`, without a verdict cache.
@@ -407,6 +401,28 @@ struct FilledCluster {
       container.text = "gpu-fraction=" + std::to_string(state.range(2));
     }
   }
+  /// Puts all GPUs into MIG mode. One slice of each is taken, and the pod requests all slices.
+  void slice_all() {
+    std::vector<model::NodeStatePtr> states;
+    for (std::size_t n = 0; n < snapshot.nodes.size(); ++n) {
+      auto node = std::make_shared<model::NodeInventory>(*snapshot.nodes[n]->inventory);
+      node->dynamic_mig = true;
+      std::vector<model::HoldingPtr> holdings;
+      for (model::GpuInfo& gpu : node->gpus) {
+        gpu.mig_enabled = true;
+        gpu.mig_table = mig::find_mig_card(gpu.model, gpu.memory)->table;
+        auto pod = std::make_shared<model::Holding>(*share_on(*node, gpu.index, 125));
+        model::ReservedDevice device{gpu.index, gpu.uuid, model::GpuMode::kMig, {4864}, {142}, {}};
+        device.slice = model::Slice{.profile = "1g.5gb", .start = 0, .size = 1, .uuid = {}};
+        pod->reservation.containers.front().assigned = std::vector{device};
+        holdings.push_back(std::move(pod));
+      }
+      states.push_back(fit::build_node_state(std::move(node), std::move(holdings)));
+    }
+    snapshot.nodes = model::NodeTable(states);
+    request.containers.front().device = model::SliceRequest{"7g.40gb"};
+    request.containers.front().text = "gpu-mig-profile=7g.40gb";
+  }
   [[nodiscard]] plan::IncomingPod incoming() const {
     return {.name_space = "default",
             .rank = rank,
@@ -437,9 +453,7 @@ void advise_on_repacking(benchmark::State& state) {
 BENCHMARK(advise_on_repacking)
     ->ArgNames({"nodes", "filled", "asked"})
     ->Args({1000, 600, 1})
-    ->Args({5000, 600, 1})
-    ->Args({5000, 950, 1})
-    ->Args({5000, 1000, 1})
+    ->ArgsProduct({{5000}, {600, 950, 1000}, {1}})
     ->Args({5000, 600, 2})
     ->Args({5000, 600, 8})
     ->Args({5000, 900, 8})
@@ -447,28 +461,40 @@ BENCHMARK(advise_on_repacking)
     ->Unit(benchmark::kMillisecond);
 
 /// Explains why a pod fits on none of the nodes, with advice.
-void explain_a_refusal(benchmark::State& state) {
-  const FilledCluster cluster(state);
+void explain_pod(benchmark::State& state, const FilledCluster& cluster, bool per_node) {
   std::size_t advice = 0;
   for (auto _ : state) {
-    const explain::Explanation explanation = explain::explain(
-        {.snapshot = cluster.snapshot, .incoming = cluster.incoming(), .protected_uids = {}});
+    const explain::Explanation explanation = explain::explain({.snapshot = cluster.snapshot,
+                                                               .incoming = cluster.incoming(),
+                                                               .protected_uids = {},
+                                                               .per_node = per_node});
     advice = explanation.advice.size();
     benchmark::DoNotOptimize(explanation.feasible);
   }
   state.counters["advice"] = static_cast<double>(advice);
 }
+
+void explain_a_refusal(benchmark::State& state) {
+  explain_pod(state, FilledCluster(state), /*per_node=*/false);
+}
 BENCHMARK(explain_a_refusal)
     ->ArgNames({"nodes", "filled", "asked"})
     ->Args({1000, 600, 0})
-    ->Args({5000, 600, 0})
     ->Args({5000, 950, 0})
-    ->Args({5000, 1000, 0})
-    ->Args({5000, 600, 1})
-    ->Args({5000, 1000, 1})
-    ->Args({5000, 600, 8})
-    ->Args({5000, 1000, 8})
+    ->ArgsProduct({{5000}, {600, 1000}, {0, 1, 8}})
     ->Unit(benchmark::kMillisecond);
+
+void explain_each_node(benchmark::State& state) {
+  explain_pod(state, FilledCluster(state), /*per_node=*/true);
+}
+BENCHMARK(explain_each_node)->Args({5000, 600, 0})->Unit(benchmark::kMillisecond);
+
+void explain_a_refused_slice(benchmark::State& state) {
+  FilledCluster cluster(state);
+  cluster.slice_all();
+  explain_pod(state, cluster, /*per_node=*/false);
+}
+BENCHMARK(explain_a_refused_slice)->Args({5000, 0, 0})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace snug

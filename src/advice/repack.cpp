@@ -85,12 +85,17 @@ class RepackSearch {
     return may;
   }
 
+  [[nodiscard]] bool may_be_target(Slot slot) const {
+    return !input_.targets || std::ranges::binary_search(*input_.targets, slot);
+  }
+
   /// The reservation that the request gets without any move; nullopt: no node can take it.
   [[nodiscard]] std::optional<model::Reservation> fit_now() {
     const plan::IncomingPod& incoming = input_.incoming;
     std::vector<base::NodeIndex> nodes;
     for (const Slot slot : cluster_.by_name()) {
-      if (plan::node_resources_fit(*input_.snapshot.nodes[slot], incoming.host))
+      if (may_be_target(slot) &&
+          plan::node_resources_fit(*input_.snapshot.nodes[slot], incoming.host))
         nodes.push_back({slot});
     }
     const plan::Plan now = plan::plan({.snapshot = input_.snapshot, .incoming = incoming}, nodes);
@@ -105,6 +110,7 @@ class RepackSearch {
     // The emptiest nodes come first, because fewer pods need to leave them. The search may reach
     // its limit before it comes to the other nodes.
     for (const Slot slot : std::views::reverse(cluster_.fullest_first())) {
+      if (!may_be_target(slot)) continue;
       const model::ReasonCode now =
           cluster_.counted_fit(*cluster_.state(slot), tenant_, memo_, options);
       if (now != model::ReasonCode::kNone && !model::reason_row(now).resolvable) {

@@ -18,7 +18,11 @@ ExplainJson score_json(const explain::PlacementScore& score) {
                      {"value", term.value},
                      {"score", term.score()}});
   }
-  return {{"node", score.node}, {"total", score.total}, {"terms", std::move(terms)}};
+  return {{"node", score.node},
+          {"total", score.total},
+          {"scoreClass", score.score_class},
+          {"quantum", score.quantum},
+          {"terms", std::move(terms)}};
 }
 
 ExplainJson placement_json(const ExplainReply::Placement& placement) {
@@ -64,9 +68,13 @@ std::int64_t number_at(const ExplainJson& json, const char* key) {
 }
 
 explain::PlacementScore score_from(const ExplainJson& json, const std::string& profile) {
+  const std::int64_t total = number_at(json, "total");
+  // A Snug of another version may not write the score class.
   explain::PlacementScore score{.node = text_at(json, "node"),
                                 .profile = profile,
-                                .total = number_at(json, "total"),
+                                .total = total,
+                                .score_class = json.value("scoreClass", total),
+                                .quantum = json.value("quantum", std::int64_t{1}),
                                 .terms = {}};
   for (const ExplainJson& term : json.at("terms"))
     score.terms.push_back(
@@ -135,6 +143,14 @@ ExplainReply read_reply(const ExplainJson& json) {
   return reply;
 }
 
+/// A list of resources that has the amounts above zero.
+ExplainJson resource_list(const model::HostResources& amounts) {
+  ExplainJson list = ExplainJson::object();
+  if (amounts.cpu_milli != 0) list["cpu"] = std::to_string(amounts.cpu_milli) + "m";
+  if (amounts.memory_bytes != 0) list["memory"] = std::to_string(amounts.memory_bytes);
+  return list;
+}
+
 ExplainJson container_manifest(const model::ContainerFacts& container) {
   ExplainJson limits = ExplainJson::object();
   for (const auto& [resource, quantity] : container.gpu_resources) limits[resource] = quantity;
@@ -142,14 +158,30 @@ ExplainJson container_manifest(const model::ContainerFacts& container) {
     limits[std::string(model::kMilliResource)] = std::to_string(container.mirrored.milli.value);
   if (container.mirrored.memory.value > 0)
     limits[std::string(model::kMemoryResource)] = std::to_string(container.mirrored.memory.value);
-  ExplainJson json{{"name", container.name},
-                   {"resources",
-                    {{"requests",
-                      {{"cpu", std::to_string(container.host.cpu_milli) + "m"},
-                       {"memory", std::to_string(container.host.memory_bytes)}}},
-                     {"limits", std::move(limits)}}}};
+  ExplainJson json{{"name", container.name}};
+  ExplainJson requests = resource_list(container.host);
+  if (!requests.empty()) json["resources"]["requests"] = std::move(requests);
+  if (!limits.empty()) json["resources"]["limits"] = std::move(limits);
   if (container.type == model::ContainerType::kSidecar) json["restartPolicy"] = "Always";
   return json;
+}
+
+/// Writes the resources of the pod as a whole, and for each flag a field that sets it.
+void write_pod_fields(const model::PodFacts& pod, ExplainJson& spec) {
+  ExplainJson requests = ExplainJson::object();
+  if (pod.pod_level_cpu_milli) requests["cpu"] = std::to_string(*pod.pod_level_cpu_milli) + "m";
+  if (pod.pod_level_memory_bytes) requests["memory"] = std::to_string(*pod.pod_level_memory_bytes);
+  if (!requests.empty()) spec["resources"]["requests"] = std::move(requests);
+  ExplainJson overhead = resource_list(pod.overhead);
+  if (!overhead.empty()) spec["overhead"] = std::move(overhead);
+  if (pod.gated) spec["schedulingGates"] = ExplainJson::array({{{"name", "gate"}}});
+  // The facts do not say which constraints and preferences the pod has.
+  if (pod.has_other_constraints)
+    spec["resourceClaims"] = ExplainJson::array({{{"name", "constraint"}}});
+  if (pod.has_soft_preferences) {
+    spec["topologySpreadConstraints"] =
+        ExplainJson::array({{{"whenUnsatisfiable", "ScheduleAnyway"}}});
+  }
 }
 
 }  // namespace
@@ -217,7 +249,7 @@ std::string write_pod_manifest(const model::PodFacts& pod) {
                      {"containers", std::move(containers)}}}};
   if (!stray_resources.empty() && !pod.containers.empty())
     json["spec"]["containers"][0]["resources"]["limits"].update(stray_resources);
-  if (pod.gated) json["spec"]["schedulingGates"] = ExplainJson::array({{{"name", "gate"}}});
+  write_pod_fields(pod, json["spec"]);
   if (!init_containers.empty()) json["spec"]["initContainers"] = std::move(init_containers);
   return json.dump(-1, ' ', false, ExplainJson::error_handler_t::replace);
 }

@@ -34,6 +34,25 @@ std::unexpected<base::Error> other_namespace(const std::string& pod, const Expla
                                                    "; expected the same namespace");
 }
 
+AdminConnection::Query with_nodes(AdminConnection::Query query, const ExplainFlags& flags) {
+  if (flags.output == "wide" || flags.output == "json") query.emplace("nodes", "true");
+  return query;
+}
+
+/// The length of the request target with this query, percent-encoded.
+std::size_t target_bytes(const AdminConnection::Query& query) {
+  constexpr std::string_view kUnreserved =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  std::size_t bytes = std::string_view(kExplainPath).size();
+  for (const auto& [key, value] : query) {
+    bytes += 2 + key.size();  // ?key=
+    for (const char c : value) {
+      bytes += kUnreserved.contains(c) ? 1 : 3;
+    }
+  }
+  return bytes;
+}
+
 /// The queries of the pods of the file, one for each. Warns of annotations in the wrong place.
 base::Result<std::vector<AdminConnection::Query>> queries_for_file(
     const ExplainFlags& flags, const std::string& default_namespace) {
@@ -44,12 +63,19 @@ base::Result<std::vector<AdminConnection::Query>> queries_for_file(
   const auto pods = codec::read_pod_templates(*text, flags.file, default_namespace, limits);
   if (!pods) return std::unexpected(pods.error());
   std::vector<AdminConnection::Query> queries;
+  queries.reserve(pods->size());
   for (const auto& [pod, misplaced_keys] : *pods) {
     if (flags.name_space && *flags.name_space != pod.name_space) {
       return other_namespace(
           flags.file + ": " + pod.name + " is of the namespace " + pod.name_space, flags);
     }
-    queries.push_back({{"manifest", codec::write_pod_manifest(pod)}});
+    queries.push_back(with_nodes({{"manifest", codec::write_pod_manifest(pod)}}, flags));
+    if (const std::size_t bytes = target_bytes(queries.back()); bytes > base::kMaxTargetBytes) {
+      return base::fail(base::ErrorCode::kTooLarge,
+                        flags.file + ": the pod " + pod.name_space + "/" + pod.name +
+                            " is too large: a request about it has " + std::to_string(bytes) +
+                            " bytes; Snug reads at most " + std::to_string(base::kMaxTargetBytes));
+    }
     for (const std::string& sentence : misplaced_keys) warn(flags.file + ": " + sentence);
   }
   return queries;
@@ -71,23 +97,15 @@ base::Result<std::vector<AdminConnection::Query>> queries_for(const ExplainFlags
     if (!from_context) return std::unexpected(from_context.error());
     name_space = *std::move(from_context);
   }
-  std::vector<AdminConnection::Query> queries;
   if (flags.file.empty()) {
     const std::string name = slash == std::string::npos ? pod : pod.substr(slash + 1);
     if (name.empty() || name_space.empty()) {
       return base::fail(base::ErrorCode::kInvalid,
                         "the pod is given as " + flags.pod + "; expected NAMESPACE/POD");
     }
-    queries.push_back({{"namespace", name_space}, {"pod", name}});
-  } else {
-    auto of_file = queries_for_file(flags, name_space);
-    if (!of_file) return of_file;
-    queries = *std::move(of_file);
+    return std::vector{with_nodes({{"namespace", name_space}, {"pod", name}}, flags)};
   }
-  if (flags.output == "wide" || flags.output == "json") {
-    for (AdminConnection::Query& query : queries) query.emplace("nodes", "true");
-  }
-  return queries;
+  return queries_for_file(flags, name_space);
 }
 
 int run(const ExplainFlags& flags) {

@@ -74,7 +74,41 @@ std::string term_table(const explain::PlacementComparison& placement) {
   ExplainRow total{"total", "", std::to_string(placement.chosen.total)};
   if (compared) total.push_back(std::to_string(placement.runner_up->total));
   rows.push_back(std::move(total));
+  const bool has_steps =
+      placement.chosen.quantum > 1 || (compared && placement.runner_up->quantum > 1);
+  if (has_steps) {
+    ExplainRow score_class{"score class", "", std::to_string(placement.chosen.score_class)};
+    if (compared) score_class.push_back(std::to_string(placement.runner_up->score_class));
+    rows.push_back(std::move(score_class));
+  }
   return columns(rows);
+}
+
+/// Why the chosen node is not worse than the other, although its score class is the same.
+std::string equality_text(const explain::PlacementScore& chosen,
+                          const explain::PlacementScore& other) {
+  if (chosen.total == other.total) return "equal scores";
+  if (chosen.quantum != other.quantum) return "the score classes are the same: equally good";
+  return "both scores are in the same step of " + std::to_string(chosen.quantum) +
+         " (quantum): equally good";
+}
+
+/// How the comparison was decided, if the totals alone do not show it; otherwise empty.
+std::string decision_text(const explain::PlacementScore& chosen,
+                          const explain::PlacementScore& other, bool at_bind) {
+  const bool is_equal = chosen.score_class == other.score_class;
+  const bool is_best = is_equal ? chosen.node < other.node : chosen.score_class > other.score_class;
+  const std::string equal = is_equal ? equality_text(chosen, other) : "";
+  if (is_best && !is_equal) return "";
+  if (is_best) {
+    const bool is_short = chosen.total == other.total;
+    return equal + (is_short ? ": " : "; ") + "the node with the lower name wins";
+  }
+  // filter may offer several nodes, of which kube-scheduler chooses one.
+  return (is_equal ? equal + "; " : "") +
+         (at_bind ? "kube-scheduler chose this node; Snug's best was "
+                  : "the best node would now be ") +
+         other.node;
 }
 
 std::string placement_text(const codec::ExplainReply& reply,
@@ -87,9 +121,9 @@ std::string placement_text(const codec::ExplainReply& reply,
   title += explained.decided == "at bind" ? ", scores when it was bound" : ", scores as of now";
   std::string text = "\n" + title + "\n" + term_table(placement);
   if (!placement.runner_up) return text + "  no other node would take the pod\n";
-  if (placement.runner_up->total == placement.chosen.total)
-    text += "  equal scores: the node with the lower name wins\n";
-  return text;
+  const std::string decision =
+      decision_text(placement.chosen, *placement.runner_up, explained.decided == "at bind");
+  return decision.empty() ? text : text + "  " + decision + "\n";
 }
 
 std::string blocker_amount(const explain::Blocker& blocker) {

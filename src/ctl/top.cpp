@@ -227,7 +227,7 @@ std::string flag_problem(const TopFlags& flags) {
 std::string unknown_node(const std::string& name) {
   std::string views;
   for (const ViewRow& view : kViews) views += (views.empty() ? "" : ", ") + std::string(view.name);
-  return "Snug knows no node " + base::in_quotes(name) + "; the views of top are " + views;
+  return "Snug does not know a node " + base::in_quotes(name) + "; the views of top are " + views;
 }
 
 base::Result<TopOutput> look(AdminConnection& snug, const TopFlags& flags, const TextStyle& style) {

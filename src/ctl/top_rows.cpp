@@ -109,7 +109,7 @@ class NameMatcher {
 
 std::unexpected<base::Error> unknown_name(std::string_view kind, const std::string& name) {
   return base::fail(base::ErrorCode::kNotFound,
-                    "Snug knows no " + std::string(kind) + " " + base::in_quotes(name));
+                    "Snug does not know a " + std::string(kind) + " " + base::in_quotes(name));
 }
 
 bool is_held_by(const codec::ShownGpu& gpu, const std::string& name_space) {

@@ -112,8 +112,7 @@ std::vector<std::string> sums_lines(std::size_t nodes, const NodeSums& sums,
       gpus_text(sums.used_compute_milli) + "/" + std::to_string(sums.gpus) + " GPUs)";
   std::vector<std::string> lines{std::move(counts), std::move(reserved)};
   if (sums.kubelet_units > 0) {
-    lines.push_back("beside these: " + counted(sums.kubelet_units, "device") +
-                    " that the kubelet assigns");
+    lines.push_back("plus " + counted(sums.kubelet_units, "device") + " assigned by the kubelet");
   }
   for (std::string& line : lines) line = line_text(line, Colour::kNone, style);
   return lines;

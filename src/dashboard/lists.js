@@ -84,7 +84,8 @@ function policyPage() {
   const {status, value} = store.page.path === 'v1/policy' ? store.page : {};
   const source = value?.source === 'default' ? 'compiled in' : value?.source;
   return {
-    title: 'Policy', need: {path: 'v1/policy', stamp: String(store.cluster?.policy.generation)},
+    // Another process begins with generation 1 again.
+    title: 'Policy', need: {path: 'v1/policy', stamp: `${store.version.replace(/-\d+$/, '')} ${store.cluster?.policy.generation}`},
     body: [
       h('h1', {tabindex: '-1'}, 'The policy in force'),
       h('section', {class: 'card stack'},

@@ -1,7 +1,7 @@
 // The pages of one node and of one GPU.
 
 function notThere(title, text) {
-  return {title, body: [h('h1', {tabindex: '-1'}, title), h('section', {class: 'card'}, empty('It is not there', text))]};
+  return {title, body: [h('h1', {tabindex: '-1'}, title), h('section', {class: 'card'}, empty('Not found', text))]};
 }
 
 const stateChip = (tile) => chip(tile.state === 'open' ? 'open' : tile.state, {open: 'good', closed: 'warn', unhealthy: 'bad'}[tile.state]);
@@ -37,7 +37,7 @@ function holdersTable(tile) {
 function gpuPage({parts, query}) {
   const node = store.nodes.get(parts[1]);
   const tile = node && tilesOf(node).find(({gpu}) => String(gpu.index) === parts[2] && (!query.uuid || gpu.uuid === query.uuid));
-  if (!tile) return notThere('GPU', `Snug knows no GPU ${parts[2]} of a node ${parts[1]}.`);
+  if (!tile) return notThere('GPU', `Snug does not know a GPU ${parts[2]} of a node ${parts[1]}.`);
   const {gpu} = tile;
   const remark = remarkOf(tile);
   return {
@@ -48,7 +48,7 @@ function gpuPage({parts, query}) {
       remark ? callout(gpu.healthy ? '' : 'bad', remark) : null,
       h('section', {class: 'card stack'},
         facts(['Model', gpu.model || '(vanished)'], ['UUID', h('code', {}, gpu.uuid || 'unknown')], ['Memory', `${memory(gpu.usedMemoryMiB)} of ${memory(gpu.memoryMiB)}`],
-          ['Compute', `${gpu.usedComputeMilli / 10} %`], tile.kubeletMilli > 0 && ['Kubelet', 'one of this node\'s GPUs that the kubelet gives out; which one, nobody tells Snug']),
+          ['Compute', `${gpu.usedComputeMilli / 10} %`], tile.kubeletMilli > 0 && ['Kubelet', 'one of this node\'s GPUs that the kubelet gives out; Snug is not told which one']),
         h('div', {role: 'group', 'aria-label': gpu.slices ? 'Slices on the axis of memory slices' : 'Memory by pod'}, axisBar(tile, false), axisTicks(tile)),
         holdersTable(tile)),
     ],
@@ -65,7 +65,7 @@ function gpuRow(tile) {
 
 function nodePage({parts}) {
   const node = store.nodes.get(parts[1]);
-  if (!node) return notThere('Node', `Snug knows no node ${parts[1]}.`);
+  if (!node) return notThere('Node', `Snug does not know a node ${parts[1]}.`);
   const tiles = tilesOf(node);
   return {
     title: node.name,

@@ -49,7 +49,7 @@ function reasonsCard({reasons, nodes, perNode}, {parts, query}) {
   const {shown, pager} = paged(perNode ?? [], query);
   return h('section', {class: 'card stack'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['Share of the nodes', 'bar'], ['Meaning']],
     reasons.map((reason) => [reason.code, count(reason.nodes), barOf(ratio(reason.nodes, nodes)), reason.sentence])),
-  perNode ? table('Each node', [['Node'], ['Reason'], ['What it lacks']], shown.map((row) => [link(nodeAddress(row.node), row.node), row.code || 'it fits', withoutCode(row)])) :
+  perNode ? table('Each node', [['Node'], ['Reason'], ['What it lacks']], shown.map((row) => [link(nodeAddress(row.node), row.node), row.code || (row.sentence.startsWith('the pod fits') ? 'it fits' : 'CPU, memory or pod slots'), withoutCode(row)])) :
     h('p', {}, link(address(parts, {...query, nodes: 'true'}), 'Each node\'s own reason')), pager);
 }
 
@@ -62,16 +62,31 @@ function blockersCard({blockers}) {
       pod.computeMilli === undefined ? plural(pod.units ?? 0, 'unit') : `${pod.computeMilli / 10} %`])));
 }
 
-function placementCard({placement}) {
+/** How the comparison was decided, if the totals alone do not show it. As `snugctl explain` says it. */
+function decisionOf({node, total, scoreClass, quantum, decided, runnerUp: other}) {
+  const isEqual = scoreClass === other.scoreClass;
+  const isBest = isEqual ? byBytes(node, other.node) < 0 : scoreClass > other.scoreClass;
+  if (isBest && !isEqual) return '';
+  const steps = quantum === other.quantum ? `Both scores are in the same step of ${count(quantum)} (quantum)` : 'The score classes are the same';
+  const equal = total === other.total ? 'Equal scores' : `${steps}: equally good`;
+  if (isBest) return `${equal}${total === other.total ? ':' : ';'} the node with the lower name wins.`;
+  const best = decided === 'at bind' ? `kube-scheduler chose this node; Snug's best was ${other.node}.` : `The best node would now be ${other.node}.`;
+  return isEqual ? `${equal}. ${best}` : best;
+}
+
+function placementCard({placement, node}) {
   if (!placement) return null;
   const {runnerUp} = placement;
   const theirs = new Map((runnerUp?.terms ?? []).map((term) => [term.term, term]));
   const columns = [['Term'], ['Weight', 'number'], ['Value', 'number'], ['Score', 'number'], ...(runnerUp ? [[`Score of ${runnerUp.node}`, 'number']] : [])];
   const rows = placement.terms.map((term) => [term.term, count(term.weight), count(term.value), count(term.score),
-    ...(runnerUp ? [count(theirs.get(term.term)?.score ?? 0)] : [])]);
-  rows.push([h('strong', {}, 'Total'), '', '', count(placement.total), ...(runnerUp ? [count(runnerUp.total)] : [])]);
-  return h('section', {class: 'card'}, table(`Why ${placement.node}: profile ${placement.profile}, scored ${placement.decided}`, columns, rows),
-    runnerUp ? null : h('p', {class: 'muted small'}, 'No other node fits.'));
+    ...(runnerUp ? [theirs.has(term.term) ? count(theirs.get(term.term).score) : '-'] : [])]);
+  const sum = (name, key) => rows.push([h('strong', {}, name), '', '', count(placement[key]), ...(runnerUp ? [count(runnerUp[key])] : [])]);
+  sum('Total', 'total');
+  if (placement.quantum > 1 || runnerUp?.quantum > 1) sum('Score class', 'scoreClass');
+  const title = `${node ? 'Why node' : 'The best node is'} ${placement.node}: profile ${placement.profile}, ${placement.decided === 'at bind' ? 'scores when it was bound' : 'scores as of now'}`;
+  const remark = runnerUp ? decisionOf(placement) : 'No other node fits.';
+  return h('section', {class: 'card'}, table(title, columns, rows), remark ? h('p', {class: 'muted small'}, remark) : null);
 }
 
 function notesOf({notes}) {

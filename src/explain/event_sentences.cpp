@@ -122,7 +122,7 @@ std::string refusal_sentence(const model::Refusal& refusal, const Explanation& e
         .append(std::to_string(same_reason->nodes))
         .append(" of ")
         .append(std::to_string(explanation.nodes))
-        .append(" nodes)");
+        .append(explanation.nodes == 1 ? " node)" : " nodes)");
   }
   if (explanation.nearest) {
     text.append(". Nearest: ").append(without_reason(*explanation.nearest, refusal.code));

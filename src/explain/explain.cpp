@@ -80,11 +80,20 @@ std::string asks_text(const model::ContainerRequest& container_request) {
   return text;
 }
 
-/// The nodes in the order of their names.
-std::vector<Slot> slots_by_name(const model::Snapshot& snapshot) {
+std::size_t count_nodes(const model::Snapshot& snapshot) {
+  std::size_t count = 0;
+  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot)
+    count += snapshot.nodes[slot] == nullptr ? 0 : 1;
+  return count;
+}
+
+/// The offered nodes in the order of their names.
+std::vector<Slot> slots_by_name(const ExplainInput& input) {
+  const model::Snapshot& snapshot = input.snapshot;
   std::vector<Slot> slots;
-  for (std::size_t slot = 0; slot < snapshot.nodes.size(); ++slot) {
-    if (snapshot.nodes[slot] != nullptr) slots.push_back(static_cast<Slot>(slot));
+  for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
+    const auto slot = static_cast<Slot>(i);
+    if (snapshot.nodes[slot] != nullptr && input.is_offered(slot)) slots.push_back(slot);
   }
   std::ranges::sort(slots, {},
                     [&](Slot slot) -> std::string_view { return snapshot.nodes[slot]->name(); });
@@ -97,11 +106,11 @@ std::int32_t largest_free_milli(const model::NodeState& node) {
   return most;
 }
 
-/// The verdicts on all nodes, and the nodes that the searches for advice try first.
+/// The verdicts on the offered nodes, and the nodes that the searches for advice try first.
 class Survey {
  public:
   explicit Survey(const ExplainInput& input)
-      : trial_(input.snapshot, input.incoming), slots_(slots_by_name(input.snapshot)) {
+      : trial_(input.snapshot, input.incoming), slots_(slots_by_name(input)) {
     reasons_.reserve(slots_.size());
     for (const Slot slot : slots_) reasons_.push_back(trial_.reason(slot));
   }
@@ -110,12 +119,9 @@ class Survey {
 
   /// What the node at a position lacks.
   [[nodiscard]] NodeReason node_reason(std::size_t i) {
-    const bool lacks_host_only =
-        reasons_[i] == model::ReasonCode::kNone && !trial_.host_fits(slots_[i]);
     return {node(i).name(), reasons_[i],
-            lacks_host_only ? "the GPUs of node " + node(i).name() +
-                                  " have room, but the node lacks CPU, memory or pod slots"
-                            : node_sentence(trial_, node(i), reasons_[i])};
+            lacks_host_only(i) ? host_sentence(node(i), trial_.incoming().host)
+                               : node_sentence(trial_, node(i), reasons_[i])};
   }
   [[nodiscard]] std::vector<NodeReason> node_reasons() {
     std::vector<NodeReason> reasons;
@@ -129,13 +135,14 @@ class Survey {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (reasons_[i] != model::ReasonCode::kNone) {
         ++counts[static_cast<std::size_t>(reasons_[i])];
-      } else if (trial_.host_fits(slots_[i])) {
-        ++explanation.feasible;
-      } else {
+      } else if (lacks_host_only(i)) {
         ++explanation.lacking_host_resources;
+      } else {
+        ++explanation.feasible;
       }
     }
     explanation.nodes = slots_.size();
+    explanation.known_nodes = count_nodes(trial_.snapshot());
     for (std::size_t code = 0; code < counts.size(); ++code) {
       if (counts[code] != 0)
         explanation.reasons.push_back({static_cast<model::ReasonCode>(code), counts[code]});
@@ -145,35 +152,22 @@ class Survey {
     });
   }
 
-  /// How much must change before the node takes the pod. A node that is refused as a whole, and has
-  /// no suitable GPU, is farther than every other.
-  [[nodiscard]] std::uint16_t distance_of(std::size_t i) {
-    const model::NodeState& state = node(i);
-    if (is_about_kind_of_pod(reasons_[i]) && !trial_.incoming().request.is_kubelet_assigned()) {
-      bool suits = false;
-      for (std::size_t gpu = 0; gpu < state.gpus.size() && !suits; ++gpu)
-        suits = trial_.is_suitable(state, gpu);
-      if (!suits) return model::kNoDistance;
-    }
-    return model::reason_row(reasons_[i]).distance;
-  }
-
-  /// The position of the node that needs the smallest change; nullopt: there is no node.
+  /// The position of the node that needs the smallest change; nullopt: there is no such node.
   [[nodiscard]] std::optional<std::size_t> nearest() {
     using Key = std::tuple<std::uint16_t, std::int64_t, std::size_t>;
     std::optional<Key> best;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (reasons_[i] == model::ReasonCode::kNone) continue;
+      if (is_feasible(i)) continue;
       const std::uint16_t distance = distance_of(i);
       if (best && distance > std::get<0>(*best)) continue;
-      const Key key{distance, shortfall_of(trial_, node(i)).thousandths, i};
+      const Key key{distance, thousandths_lacking(i), i};
       if (!best || key < *best) best = key;
     }
     if (!best) return std::nullopt;
     return std::get<2>(*best);
   }
 
-  /// All nodes, those with the most room on one GPU first.
+  /// The nodes, those with the most room on one GPU first.
   [[nodiscard]] std::vector<Slot> roomiest_first() const {
     std::vector<std::pair<std::int32_t, Slot>> keys;
     keys.reserve(slots_.size());
@@ -188,23 +182,23 @@ class Survey {
 
   /// At most `most` nodes: of each reason the roomiest ones, reasons in turn.
   [[nodiscard]] std::vector<Slot> sample(std::size_t most) const {
-    std::vector<std::tuple<std::uint16_t, std::int64_t, std::size_t>> keys;
-    std::array<std::uint16_t, 256> taken{};
+    std::vector<std::tuple<std::uint32_t, std::uint16_t, std::size_t>> keys;
+    keys.reserve(slots_.size());
+    std::array<std::uint32_t, 256> taken{};
     std::vector<std::size_t> order(slots_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {},
                              [&](std::size_t i) { return -std::int64_t{node(i).free_milli_sum}; });
     for (const std::size_t i : order) {
-      if (reasons_[i] == model::ReasonCode::kNone && trial_.host_fits(slots_[i])) continue;
+      if (is_feasible(i)) continue;
       keys.emplace_back(taken.at(static_cast<std::size_t>(reasons_[i]))++,
                         model::reason_row(reasons_[i]).distance, i);
     }
     std::ranges::sort(keys);
+    if (keys.size() > most) keys.resize(most);
     std::vector<Slot> slots;
-    for (const auto& key : keys) {
-      if (slots.size() == most) break;
-      slots.push_back(slots_[std::get<2>(key)]);
-    }
+    slots.reserve(keys.size());
+    for (const auto& key : keys) slots.push_back(slots_[std::get<2>(key)]);
     return slots;
   }
 
@@ -213,8 +207,35 @@ class Survey {
   }
 
  private:
+  [[nodiscard]] bool is_feasible(std::size_t i) const {
+    return reasons_[i] == model::ReasonCode::kNone && trial_.host_fits(slots_[i]);
+  }
+  [[nodiscard]] bool lacks_host_only(std::size_t i) const {
+    return reasons_[i] == model::ReasonCode::kNone && !trial_.host_fits(slots_[i]);
+  }
+
+  /// How much must change before the node takes the pod (Explanation::nearest). A node that is
+  /// refused as a whole, and has no suitable GPU, is farther than every other.
+  [[nodiscard]] std::uint16_t distance_of(std::size_t i) {
+    const model::NodeState& state = node(i);
+    if (lacks_host_only(i)) return distance(host_shortfall_of(state, trial_.incoming().host));
+    if (is_about_kind_of_pod(reasons_[i]) && !trial_.incoming().request.is_kubelet_assigned()) {
+      bool suits = false;
+      for (std::size_t gpu = 0; gpu < state.gpus.size() && !suits; ++gpu)
+        suits = trial_.is_suitable(state, gpu);
+      if (!suits) return model::kNoDistance;
+    }
+    return model::reason_row(reasons_[i]).distance;
+  }
+
+  /// How much the node lacks, in thousandths of a GPU or of its CPU, memory or pod slots.
+  [[nodiscard]] std::int64_t thousandths_lacking(std::size_t i) {
+    return lacks_host_only(i) ? host_shortfall_of(node(i), trial_.incoming().host).thousandths
+                              : shortfall_of(trial_, node(i)).thousandths;
+  }
+
   Trial trial_;
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;  // by name
   std::vector<model::ReasonCode> reasons_;
 };
 
@@ -234,13 +255,37 @@ bool fits_after(const model::Snapshot& snapshot, const plan::IncomingPod& incomi
   return slot && Trial(after, incoming).takes(slot->value);
 }
 
-/// Advice to move pods between these nodes, as repack() gives it within a part of its usual work.
-std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot> slots) {
+/// The nodes between which moves are tried: the roomiest of the offered ones, and to move pods to
+/// also the roomiest of the others.
+std::vector<Slot> nodes_for_moves(const ExplainInput& input, std::span<const Slot> offered) {
+  std::vector<std::pair<std::int32_t, Slot>> others;
+  for (std::size_t i = 0; i < input.snapshot.nodes.size(); ++i) {
+    const model::NodeStatePtr& node = input.snapshot.nodes[i];
+    if (node != nullptr && !input.is_offered(static_cast<Slot>(i)))
+      others.emplace_back(-largest_free_milli(*node), static_cast<Slot>(i));
+  }
+  std::ranges::sort(others);
+  const std::size_t most = base::kMaxExplainMoveNodes;
+  const std::size_t most_offered = std::max(most / 2, most - std::min(most, others.size()));
+  const std::span<const Slot> roomiest = offered.first(std::min(offered.size(), most_offered));
+  std::vector<Slot> slots(roomiest.begin(), roomiest.end());
+  for (const auto& [room, slot] : others) {
+    if (slots.size() == most) break;
+    slots.push_back(slot);
+  }
+  return slots;
+}
+
+/// Advice to move pods, as repack() gives it within a part of its usual work. `offered`: the
+/// offered nodes, the roomiest first.
+std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot> offered) {
+  const std::vector<Slot> slots = nodes_for_moves(input, offered);
   const model::Snapshot part = ChangedNodes(input.snapshot, slots).snapshot();
   advice::RepackAdvice repacked = advice::repack({.snapshot = part,
                                                   .incoming = input.incoming,
                                                   .protected_uids = input.protected_uids,
-                                                  .max_work = base::kMaxExplainMoveWork});
+                                                  .max_work = base::kMaxExplainMoveWork,
+                                                  .targets = input.offered});
   if (!repacked.reservation || repacked.moves.empty() ||
       !fits_after(part, input.incoming, repacked.reservation->node, repacked.moves))
     return std::nullopt;
@@ -258,8 +303,7 @@ std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot>
   return Advice{.kind = AdviceKind::kMove,
                 .sentence = "the pod will fit on node " + repacked.reservation->node +
                             " after moving " + text +
-                            " (delete the pod; its controller makes a "
-                            "new one)",
+                            " (to move a pod, delete it; its controller creates a new one)",
                 .command = {},
                 .change = Moves{std::move(repacked.moves)}};
 }
@@ -280,8 +324,7 @@ std::vector<Advice> find_advice(const ExplainInput& input, Survey& survey) {
   add(advice, smaller_requests(input.snapshot, input.incoming, roomiest));
   add(advice, other_preferences(input.snapshot, input.incoming, roomiest));
   add(advice, end_pods(trial, some, input.protected_uids, trial.work() + base::kMaxExplainEndWork));
-  add(advice, move_pods(input, std::span(roomiest).first(
-                                   std::min(roomiest.size(), base::kMaxExplainMoveNodes))));
+  add(advice, move_pods(input, roomiest));
   add(advice, node_changes(trial, some));
   add(advice, rule_changes(input.snapshot, input.incoming, roomiest));
   return advice;

@@ -16,8 +16,8 @@ namespace snug::explain {
 [[nodiscard]] std::optional<Advice> wait_for_room(Trial& trial, std::span<const Slot> slots);
 
 /// Returns advice to end pods: the fewest pods of one node, of those sets that the search finds.
-/// Stops when `trial` has done `most_work`. Never names pods in `protected_uids` (sorted). Nullopt:
-/// none is found.
+/// Stops after the first node state with which the work of `trial` exceeds `most_work`. Never names
+/// pods in `protected_uids` (sorted). Nullopt: none is found.
 [[nodiscard]] std::optional<Advice> end_pods(Trial& trial, std::span<const Slot> slots,
                                              std::span<const std::string_view> protected_uids,
                                              std::int64_t most_work);

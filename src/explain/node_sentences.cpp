@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "snug/fit/charge.hpp"
 #include "snug/fit/mig_free.hpp"
 #include "snug/mig/profile_choice.hpp"
+#include "snug/plan/node_resources_fit.hpp"
 
 namespace snug::explain {
 
@@ -160,6 +162,41 @@ std::string closed_gpus_text(const model::NodeState& node) {
   return text;
 }
 
+/// What is missing of a resource; 0: the request fits, by the rule of plan::resource_fits().
+std::int64_t missing_of(std::int64_t requested, std::int64_t used, std::int64_t allocatable) {
+  if (plan::resource_fits(requested, used, allocatable)) return 0;
+  std::int64_t taken = 0;
+  if (__builtin_add_overflow(requested, used, &taken))
+    taken = std::numeric_limits<std::int64_t>::max();
+  return taken - allocatable;
+}
+
+/// `amount` in thousandths of `all`; not too large for sums.
+std::int64_t thousandths_of(std::int64_t amount, std::int64_t all) {
+  return amount / std::max<std::int64_t>(1, all / 1000);
+}
+
+/// `2 CPUs`, `1 CPU`, `0.5 CPUs`.
+std::string cpu_text(std::int64_t milli) {
+  std::string text = std::to_string(milli / 1000);
+  if (milli % 1000 != 0) {
+    text += "." + std::to_string(1000 + milli % 1000).substr(1);
+    while (text.ends_with('0')) text.pop_back();
+  }
+  return text + (milli == 1000 ? " CPU" : " CPUs");
+}
+
+/// `4 GiB`, `4.5 GiB`, `200 MiB`; rounded up, so that so much suffices.
+std::string memory_text(std::int64_t bytes) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  constexpr std::int64_t kMiBOfGiB = 1024;
+  const std::int64_t mib = bytes / kMiB + (bytes % kMiB == 0 ? 0 : 1);
+  if (mib < kMiBOfGiB) return std::to_string(mib) + " MiB";
+  const std::int64_t tenths = (10 * mib + kMiBOfGiB - 1) / kMiBOfGiB;
+  const std::string tenth = tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10);
+  return std::to_string(tenths / 10) + tenth + " GiB";
+}
+
 std::string cap_text(const Trial& trial) {
   const plan::IncomingPod& incoming = trial.incoming();
   const auto& cap = incoming.sharing.rule_for(incoming.name_space).cap;
@@ -181,6 +218,46 @@ GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node) {
   std::ranges::stable_sort(shortfalls, {}, &GpuShortfall::thousandths);
   const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(1, first.count));
   return shortfalls[std::min(needed, shortfalls.size()) - 1];
+}
+
+HostShortfall host_shortfall_of(const model::NodeState& node,
+                                const model::HostResources& requested) {
+  const model::HostAllocatable& host = node.inventory->host;
+  if (!host.known) return {};
+  const model::HostResources& all = host.resources;
+  HostShortfall shortfall{
+      .cpu_milli = missing_of(requested.cpu_milli, node.host_used.cpu_milli, all.cpu_milli),
+      .memory_bytes =
+          missing_of(requested.memory_bytes, node.host_used.memory_bytes, all.memory_bytes),
+      .pod_slot = !plan::resource_fits(1, node.pod_count, host.pod_slots)};
+  const std::int64_t one_slot = 1000 / std::max<std::int64_t>(1, host.pod_slots);
+  shortfall.thousandths = std::max({thousandths_of(shortfall.cpu_milli, all.cpu_milli),
+                                    thousandths_of(shortfall.memory_bytes, all.memory_bytes),
+                                    shortfall.pod_slot ? one_slot : 0});
+  shortfall.even_if_empty = !plan::node_resources_fit(host, {}, 0, requested);
+  return shortfall;
+}
+
+std::uint16_t distance(const HostShortfall& shortfall) {
+  using enum model::ReasonCode;
+  if (shortfall.even_if_empty) return model::reason_row(kTooLarge).distance;
+  return static_cast<std::uint16_t>(model::reason_row(kOtherKind).distance + 1);
+}
+
+std::string host_sentence(const model::NodeState& node, const model::HostResources& requested) {
+  const HostShortfall shortfall = host_shortfall_of(node, requested);
+  std::string amounts_text;
+  if (shortfall.cpu_milli > 0) amounts_text = cpu_text(shortfall.cpu_milli);
+  if (shortfall.memory_bytes > 0) {
+    amounts_text.append(amounts_text.empty() ? "" : " and ")
+        .append(memory_text(shortfall.memory_bytes))
+        .append(" of memory");
+  }
+  std::string text = "the GPUs of node " + node.name() + " have room, but the node ";
+  if (!amounts_text.empty()) text += "lacks " + amounts_text;
+  if (shortfall.pod_slot) text += amounts_text.empty() ? "has " : " and has ";
+  if (shortfall.pod_slot) text += "no free pod slot";
+  return text + (shortfall.even_if_empty ? "; it is too small for the pod even when empty" : "");
 }
 
 std::string node_sentence(Trial& trial, const model::NodeState& node, model::ReasonCode reason) {

@@ -27,6 +27,26 @@ struct GpuShortfall {
 /// decides.
 [[nodiscard]] GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node);
 
+/// What a node lacks of CPU, memory and pod slots for a pod.
+struct HostShortfall {
+  std::int64_t cpu_milli = 0;     // missing CPU; 0: enough
+  std::int64_t memory_bytes = 0;  // missing memory; 0: enough
+  bool pod_slot = false;          // every pod slot is taken
+  std::int64_t thousandths = 0;   // the largest of these, in thousandths of the node
+  bool even_if_empty = false;     // the request is larger than the node
+};
+
+/// Nothing is missing exactly if plan::node_resources_fit().
+[[nodiscard]] HostShortfall host_shortfall_of(const model::NodeState& node,
+                                              const model::HostResources& requested);
+
+/// The distance of such a node among those of ReasonRow::distance (Explanation::nearest).
+[[nodiscard]] std::uint16_t distance(const HostShortfall& shortfall);
+
+/// What a node lacks whose GPUs have room, but which lacks CPU, memory or a pod slot.
+[[nodiscard]] std::string host_sentence(const model::NodeState& node,
+                                        const model::HostResources& requested);
+
 /// What the node lacks, by the reason that the trial gave.
 [[nodiscard]] std::string node_sentence(Trial& trial, const model::NodeState& node,
                                         model::ReasonCode reason);

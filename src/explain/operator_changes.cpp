@@ -21,19 +21,23 @@ struct NodeChangeRow {
   std::string (*command)(const model::NodeInventory& changed);
 };
 
-bool allow_all_modes(model::NodeInventory& inventory) {
-  constexpr std::array kModes{model::GpuMode::kWhole, model::GpuMode::kTimeSlicing,
-                              model::GpuMode::kMps};
+template <model::GpuMode kMode>
+bool allow_mode(model::NodeInventory& inventory) {
   bool changed = false;
   for (model::GpuInfo& gpu : inventory.gpus) {
-    for (const model::GpuMode mode : kModes) {
-      if (gpu.mig_enabled || std::ranges::find(gpu.allowed_modes, mode) != gpu.allowed_modes.end())
-        continue;
-      gpu.allowed_modes.push_back(mode);
-      changed = true;
-    }
+    if (gpu.mig_enabled || std::ranges::find(gpu.allowed_modes, kMode) != gpu.allowed_modes.end())
+      continue;
+    gpu.allowed_modes.push_back(kMode);
+    changed = true;
   }
   return changed;
+}
+
+template <model::GpuMode kMode>
+std::string mode_sentence(const model::NodeInventory& changed) {
+  return "node " + changed.name +
+         " would take the pod if the `modes` of its GPUs in its inventory allowed " +
+         std::string(model::to_string(kMode));
 }
 
 bool open_pool(model::NodeInventory& inventory) {
@@ -85,12 +89,11 @@ constexpr auto kNodeChanges = std::to_array<NodeChangeRow>({
               "software on it limits each pod to its share";
      },
      no_command},
-    {AdviceKind::kMode, allow_all_modes,
-     [](const model::NodeInventory& changed) {
-       return "node " + changed.name +
-              " would take the pod if the `modes` of its GPUs in its inventory allowed whole, "
-              "time-slicing and mps";
-     },
+    {AdviceKind::kMode, allow_mode<model::GpuMode::kWhole>, mode_sentence<model::GpuMode::kWhole>,
+     no_command},
+    {AdviceKind::kMode, allow_mode<model::GpuMode::kTimeSlicing>,
+     mode_sentence<model::GpuMode::kTimeSlicing>, no_command},
+    {AdviceKind::kMode, allow_mode<model::GpuMode::kMps>, mode_sentence<model::GpuMode::kMps>,
      no_command},
     {AdviceKind::kRepair, repair_gpus,
      [](const model::NodeInventory& changed) {
@@ -139,7 +142,7 @@ std::vector<Advice> node_changes(Trial& trial, std::span<const Slot> slots) {
       model::NodeInventory changed = *node.inventory;
       if (!row.apply(changed)) continue;
       auto inventory = std::make_shared<const model::NodeInventory>(std::move(changed));
-      trial.count_state();
+      trial.count_state(node.holdings.size());
       const model::NodeStatePtr state =
           fit::build_node_state(inventory, node.holdings,
                                 {.requested = node.unlisted_host_used,

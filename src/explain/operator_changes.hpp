@@ -10,7 +10,8 @@
 
 namespace snug::explain {
 
-/// Changes of one node. `slots` are the nodes to try; at most one advice of each kind is returned.
+/// Changes of one node. `slots` are the nodes to try; of each change, at most one node is returned.
+/// A mode of GPUs is tried by itself.
 [[nodiscard]] std::vector<Advice> node_changes(Trial& trial, std::span<const Slot> slots);
 
 /// Changes of the policy's rules for the namespace of the incoming pod.

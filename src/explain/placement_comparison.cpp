@@ -17,12 +17,13 @@ plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t slot
           .demand = *snapshot.demand};
 }
 
-/// The best of the nodes with enough CPU, memory and pod slots, except `without`.
+/// The best of the offered nodes with enough CPU, memory and pod slots, except `without`.
 std::optional<std::string> best_node(const ExplainInput& input, std::string_view without) {
   std::vector<std::string_view> candidates;
   for (std::size_t slot = 0; slot < input.snapshot.nodes.size(); ++slot) {
     const model::NodeStatePtr& node = input.snapshot.nodes[slot];
     if (node != nullptr && node->name() != without &&
+        input.is_offered(static_cast<std::uint32_t>(slot)) &&
         plan::node_resources_fit(*node, input.incoming.host))
       candidates.push_back(node->name());
   }
@@ -49,6 +50,8 @@ std::optional<PlacementScore> score_on(const ExplainInput& input, std::uint32_t 
                                                .value = weighted.term->function(term_input)});
     placement.total += term.score();
   }
+  placement.score_class = profile.score_class_of(placement.total, demand);
+  placement.quantum = profile.quantum.at(demand);
   return placement;
 }
 

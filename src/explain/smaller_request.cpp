@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "explain/request_edits.hpp"
-#include "snug/mig/profile_choice.hpp"
+#include "snug/mig/card_catalog.hpp"
 
 namespace snug::explain {
 namespace {
@@ -121,31 +124,139 @@ std::int64_t scale_steps(const model::GpuRequest& request) {
   return request.containers.size() == 1 ? most : kFullScale;
 }
 
-/// The names of plain and other profiles of the snapshot's MIG cards that are smaller than the
-/// largest slice that the request names, largest first.
-std::vector<std::string> smaller_profiles(const model::Snapshot& snapshot,
-                                          const model::GpuRequest& request,
-                                          std::span<const Slot> slots) {
-  std::set<std::pair<std::int64_t, std::string>> profiles;
+/// The size of a slice, as the name of its profile states it: so the slices of different cards, and
+/// a requested one that no card has, can be compared.
+struct SliceSize {
+  int gigabytes = 0;
+  int compute = 0;  // compute slices
+
+  [[nodiscard]] bool fits_in(const SliceSize& other) const {
+    return gigabytes <= other.gigabytes && compute <= other.compute;
+  }
+  friend auto operator<=>(const SliceSize&, const SliceSize&) = default;
+};
+
+struct SizedProfile {
+  SliceSize size;
+  bool has_attribute = false;
+  int engines = 0;  // fewer engines than a plain slice (`-me`): -1; more: 1
+  std::string name;
+
+  [[nodiscard]] bool is_smaller_than(const SizedProfile& other) const {
+    return size.fits_in(other.size) && (size != other.size || engines < other.engines);
+  }
+  /// By size; of equal sizes, the plain profile is the first.
+  friend auto operator<=>(const SizedProfile&, const SizedProfile&) = default;
+};
+
+std::optional<SizedProfile> sized(const std::string& profile) {
+  auto parsed = mig::parse_mig_profile_name(profile);
+  if (!parsed) return std::nullopt;
+  const std::string& attribute = parsed->attribute;
+  return SizedProfile{.size = {parsed->gigabytes, parsed->compute},
+                      .has_attribute = !attribute.empty(),
+                      .engines = attribute.empty()            ? 0
+                                 : attribute.starts_with('-') ? -1
+                                                              : 1,
+                      .name = std::move(parsed->canonical)};
+}
+
+/// The profiles of the nodes' MIG cards, the smallest first.
+std::set<SizedProfile> offered_profiles(const model::Snapshot& snapshot,
+                                        std::span<const Slot> slots) {
+  std::set<SizedProfile> profiles;
   const model::MigTable* last_table = nullptr;
   for (const Slot slot : slots) {
     for (const model::GpuState& gpu : snapshot.nodes[slot]->gpus) {
       const model::MigTable* const table = gpu.info->mig_table.pointer().get();
       if (table == nullptr || table == last_table || !gpu.info->mig_enabled) continue;
       last_table = table;
-      for (const model::MigProfile& profile : table->profiles)
-        profiles.emplace(-profile.memory.value, profile.name);
+      for (const model::MigProfile& profile : table->profiles) {
+        if (auto known = sized(profile.name)) profiles.insert(*std::move(known));
+      }
     }
   }
+  return profiles;
+}
+
+/// A profile for all slices of a request, and what it is in comparison with the requested ones.
+struct OtherProfile {
+  SizedProfile profile;
+  AdviceKind kind = AdviceKind::kSmallerRequest;
+  std::string what;
+};
+
+/// The profiles of the request's slices. Empty if there are none, or if the size of one is unknown.
+std::vector<SizedProfile> requested_profiles(const model::GpuRequest& request) {
+  std::vector<SizedProfile> requested;
+  requested.reserve(request.containers.size());
   for (const model::ContainerRequest& container_request : request.containers) {
-    if (const auto* slice = std::get_if<model::SliceRequest>(&container_request.device))
-      std::erase_if(profiles,
-                    [&](const auto& profile) { return profile.second == slice->profile; });
+    const auto* slice = std::get_if<model::SliceRequest>(&container_request.device);
+    if (slice == nullptr) continue;
+    auto known = sized(slice->profile);
+    if (!known) return {};
+    requested.push_back(*std::move(known));
   }
-  std::vector<std::string> names;
-  names.reserve(profiles.size());
-  for (const auto& [size, name] : profiles) names.push_back(name);
-  return names;
+  return requested;
+}
+
+/// The profiles to try: the smaller ones, largest first, and then the others, smallest first.
+std::vector<OtherProfile> other_profiles(const model::Snapshot& snapshot,
+                                         const model::GpuRequest& request,
+                                         std::span<const Slot> slots) {
+  const std::vector<SizedProfile> requested = requested_profiles(request);
+  if (requested.empty()) return {};
+  std::vector<OtherProfile> smaller;
+  std::vector<OtherProfile> others;
+  for (const SizedProfile& profile : offered_profiles(snapshot, slots)) {
+    const auto is_same = [&](const SizedProfile& asked) {
+      return asked == profile || mig::profile_alias(profile.name) == asked.name;
+    };
+    const auto is_smaller = [&](const SizedProfile& asked) {
+      return is_same(asked) || profile.is_smaller_than(asked);
+    };
+    const auto is_larger = [&](const SizedProfile& asked) {
+      return is_same(asked) || asked.is_smaller_than(profile);
+    };
+    if (std::ranges::all_of(requested, is_same)) continue;
+    if (std::ranges::all_of(requested, is_smaller)) {
+      smaller.push_back({profile, AdviceKind::kSmallerRequest, "a smaller MIG profile:"});
+    } else {
+      const bool larger = std::ranges::all_of(requested, is_larger);
+      others.push_back({profile, AdviceKind::kProfile,
+                        larger ? "a larger MIG profile:" : "another MIG profile:"});
+    }
+  }
+  std::ranges::stable_sort(smaller, std::greater<>{},
+                           [](const OtherProfile& other) { return other.profile.size; });
+  std::ranges::move(others, std::back_inserter(smaller));
+  // Nodes may publish tables of their own, with any number of names.
+  if (smaller.size() > model::kMaxMigProfiles) smaller.resize(model::kMaxMigProfiles);
+  return smaller;
+}
+
+/// The first of the profiles with which the request fits, in a request that is otherwise unchanged;
+/// if there is none, in the smallest request.
+std::optional<Advice> other_profile(const model::Snapshot& snapshot,
+                                    const plan::IncomingPod& incoming,
+                                    std::span<const Slot> slots) {
+  const model::GpuRequest& request = incoming.request;
+  const std::vector<OtherProfile> profiles = other_profiles(snapshot, request, slots);
+  const auto first_in = [&](const model::GpuRequest& base,
+                            const std::string& words) -> std::optional<Advice> {
+    for (const OtherProfile& other : profiles) {
+      const auto family = [&](std::int64_t) { return with_profile(base, other.profile.name); };
+      if (const auto found = FamilySearch(snapshot, incoming, family).largest(1, slots))
+        return request_advice(snapshot, other.kind, *found, words + other.what);
+    }
+    return std::nullopt;
+  };
+  std::optional<Advice> advice = first_in(request, "");
+  const bool shrinks =
+      most_devices_of(request) > 1 || std::ranges::any_of(request.containers, can_shrink);
+  if (advice || profiles.empty() || !shrinks) return advice;
+  const std::optional<model::GpuRequest> smallest = scaled(request, 1, 1);
+  return smallest ? first_in(*smallest, "a smaller request with ") : std::nullopt;
 }
 
 }  // namespace
@@ -179,22 +290,8 @@ std::vector<Advice> smaller_requests(const model::Snapshot& snapshot,
     search([&](std::int64_t step) { return at_scale(step, 1); }, steps - 1,
            "fewer GPUs and a smaller request:");
   }
-  const std::vector<std::string> profiles = smaller_profiles(snapshot, request, slots);
-  const auto profile_of = [&](std::int64_t number) -> const std::string& {
-    return profiles[profiles.size() - static_cast<std::size_t>(number)];
-  };
-  const auto last_profile = static_cast<std::int64_t>(profiles.size());
-  for (const std::int64_t devices : {most_devices, std::int64_t{1}}) {
-    if (!advice.empty()) break;
-    // Not a search by halves: which profiles fit does not depend on their size alone.
-    for (std::int64_t number = last_profile; number > 0 && advice.empty(); --number) {
-      search(
-          [&](std::int64_t) {
-            const auto fewer = scaled(request, devices == 1 ? 1 : kFullScale, devices);
-            return fewer ? with_profile(*fewer, profile_of(number)) : std::nullopt;
-          },
-          1, "another MIG profile:");
-    }
+  if (advice.empty()) {
+    if (auto other = other_profile(snapshot, incoming, slots)) advice.push_back(*std::move(other));
   }
   return advice;
 }

@@ -70,6 +70,7 @@ bool Trial::takes_in(Slot slot, const model::NodeState& state, const model::Inte
       fit::tenant_of(incoming_.name_space, incoming_.sharing, namespace_usage);
   if (intents == nullptr && snapshot_.nominations_on(slot) == nullptr)
     return fit::can_fit(state, tenant, memo_);
+  if (intents != nullptr) count_state(state.holdings.size());
   return reason_in(slot, state, intents, tenant, namespace_usage) == model::ReasonCode::kNone;
 }
 

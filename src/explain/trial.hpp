@@ -2,6 +2,7 @@
 // bind and with CPU and memory. Counts its work. Not thread-safe; for one request.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -51,13 +52,16 @@ class Trial {
     return fit::is_suitable(node, gpu, tenant_, memo_);
   }
 
-  /// Calls of fit() and computed node states so far.
+  /// The work so far: calls of fit(), and computed node states by their numbers of holdings.
   [[nodiscard]] std::int64_t work() const { return memo_.work() + states_; }
-  void count_state() { states_ += kCallsOfState; }
+  /// Counts the computation of a node state with so many holdings.
+  void count_state(std::size_t holdings) {
+    states_ += 1 + static_cast<std::int64_t>(holdings) / kHoldingsOfCall;
+  }
 
  private:
-  /// Computing the state of a node takes as long as some calls of fit().
-  static constexpr std::int64_t kCallsOfState = 5;
+  /// Adding so many holdings to a node state takes about as long as a call of fit().
+  static constexpr std::int64_t kHoldingsOfCall = 4;
 
   [[nodiscard]] model::ReasonCode reason_in(Slot slot, const model::NodeState& state,
                                             const model::Intents* intents,

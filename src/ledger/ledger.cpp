@@ -1,6 +1,7 @@
 #include "snug/ledger/ledger.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 #include <utility>
 
@@ -175,6 +176,7 @@ std::expected<model::HoldingPtr, ReserveFailure> Ledger::reserve(const ReserveIn
   holding->mirrored = input.incoming.mirrored;
   holding->has_other_constraints = input.has_other_constraints;
   state_->insert(holding, HoldingState::kReserved);
+  state_->own_binds.insert(holding->uid);
   return holding;
 }
 
@@ -183,6 +185,19 @@ void Ledger::mark_bound(std::string_view uid) {
   LedgerEntry* entry = state_->find(uid);
   if (entry == nullptr || entry->state == HoldingState::kBound) return;
   state_->set_state(*entry, HoldingState::kBound);
+}
+
+std::vector<model::HoldingPtr> Ledger::take_own_binds() {
+  const base::MutexLock lock(mutex_);
+  std::map<std::uint64_t, model::HoldingPtr> bound;  // by sequence number
+  std::erase_if(state_->own_binds, [&](const std::string& uid) SNUG_REQUIRES(mutex_) {
+    const LedgerEntry& entry = state_->entries.find(uid)->second;
+    if (entry.state != HoldingState::kBound) return false;
+    bound.emplace(entry.sequence, entry.holding);
+    return true;
+  });
+  const auto holdings = std::views::values(bound);
+  return {holdings.begin(), holdings.end()};
 }
 
 void Ledger::release(std::string_view uid) {
@@ -253,11 +268,25 @@ std::vector<std::string> Ledger::uids_in_flight() const {
 std::optional<LedgerEntry> Ledger::find_gpu_pod(std::string_view name_space,
                                                 std::string_view name) const {
   const base::MutexLock lock(mutex_);
-  for (const auto& [uid, entry] : state_->entries) {
-    const model::Holding& pod = *entry.holding;
-    if (!pod.is_cpu_only() && pod.name_space == name_space && pod.pod == name) return entry;
+  const auto uid = state_->gpu_pods.find(name_space, name);
+  if (!uid) return std::nullopt;
+  return state_->entries.find(*uid)->second;
+}
+
+std::unordered_set<std::string_view> Ledger::with_entry(
+    std::span<const std::string_view> uids) const {
+  // The number of uids for which the mutex is held at a time, some 100 us.
+  constexpr std::size_t kUidsPerTurn = 1'024;
+  std::unordered_set<std::string_view> known_uids;
+  while (!uids.empty()) {
+    const auto part = uids.first(std::min(kUidsPerTurn, uids.size()));
+    uids = uids.subspan(part.size());
+    const base::MutexLock lock(mutex_);
+    for (const std::string_view uid : part) {
+      if (state_->entries.contains(uid)) known_uids.insert(uid);
+    }
   }
-  return std::nullopt;
+  return known_uids;
 }
 
 HoldingCounts Ledger::gpu_holding_counts() const {

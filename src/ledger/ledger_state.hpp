@@ -15,6 +15,7 @@
 #include "ledger/node_registry.hpp"
 #include "ledger/nomination_table.hpp"
 #include "snug/ledger/ledger.hpp"
+#include "snug/model/pod_name_index.hpp"
 #include "snug/plan/plan.hpp"
 
 namespace snug::ledger {
@@ -32,6 +33,9 @@ struct Ledger::State {
   using UidSet = std::unordered_set<std::string, model::StringHash, std::equal_to<>>;
   UidSet unconfirmed;  // the uids of the entries that Ledger::unconfirmed() returns
   UidSet unbound;      // the uids of the entries that are not Bound
+  /// The uids of the entries that reserve() has made and take_own_binds() has not returned.
+  UidSet own_binds;
+  model::PodNameIndex gpu_pods;  // the pods of Ledger::gpu_entries()
   NodeRegistry nodes;
   IntentTable intents;
   NominationTable nominations;
@@ -88,6 +92,7 @@ struct Ledger::State {
     LedgerEntry& entry = entries[holding->uid];
     entry = LedgerEntry{.holding = holding};
     set_state(entry, state);
+    if (!holding->is_cpu_only()) gpu_pods.add(holding->name_space, holding->pod, holding->uid);
     // Capacity that was kept free for this pod on another node, or for a nominated pod that no
     // longer fits on this node, is available to other pods now.
     const bool frees_kept_room =
@@ -99,10 +104,13 @@ struct Ledger::State {
   void erase(std::string_view uid) {
     const auto ended_entry = entries.find(uid);
     if (ended_entry == entries.end()) return;
-    const bool had_gpus = !ended_entry->second.holding->is_cpu_only();
-    nodes.remove(*ended_entry->second.holding);
+    const model::Holding& holding = *ended_entry->second.holding;
+    const bool had_gpus = !holding.is_cpu_only();
+    if (had_gpus) gpu_pods.remove(holding.name_space, holding.pod, holding.uid);
+    nodes.remove(holding);
     unconfirmed.erase(ended_entry->first);
     unbound.erase(ended_entry->first);
+    own_binds.erase(ended_entry->first);
     entries.erase(ended_entry);
     changed(had_gpus);
   }

@@ -33,8 +33,9 @@ bool satisfies(const model::MigTable& table, const model::MigProfile& profile,
   if (!requirement.profile.empty()) {
     return profile.name == requirement.profile || profile.alias == requirement.profile;
   }
-  return profile.is_plain() && profile.memory >= requirement.memory &&
-         1000 * profile.size >= requirement.thousandths * table.memory_slices;
+  // The comparison of texts comes last, since this is called for each profile of each card.
+  return profile.memory >= requirement.memory &&
+         1000 * profile.size >= requirement.thousandths * table.memory_slices && profile.is_plain();
 }
 
 std::optional<std::uint16_t> smallest_profile(const model::MigTable& table,

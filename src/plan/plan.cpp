@@ -96,12 +96,11 @@ class Planner {
       SNUG_CHECK(!options_.empty());
       plan_.placement = options_[best_option_].copy();
     }
+    plan_.slots = std::move(slots_);
     return std::move(plan_);
   }
 
  private:
-  static constexpr std::uint32_t kNoSlot = UINT32_MAX;
-
   [[nodiscard]] const model::NodeState& state(std::size_t candidate) const {
     return *input_.snapshot.nodes[slots_[candidate]];
   }

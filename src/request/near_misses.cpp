@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "request/annotation_keys.hpp"
@@ -11,55 +11,50 @@
 #include "snug/base/limits.hpp"
 #include "snug/model/model_patterns.hpp"
 #include "snug/model/node_inventory.hpp"
+#include "snug/request/other_systems.hpp"
 #include "snug/request/pod_request_parser.hpp"
 
 namespace snug::request {
 namespace {
 
-/// Keys of other systems, from their own documentation and code.
-struct OtherSystemRow {
-  std::string_view key;  // the whole key; a final `*` stands for any end
-  bool resource = false;
-  std::string_view system;
-  std::string_view instead;
-};
 constexpr std::string_view kUseFraction = "the annotation gpu-fraction (0.25, or a whole number)";
 constexpr std::string_view kUseMemory = "the annotation gpu-memory (4Gi, or a number of MiB)";
 constexpr std::string_view kUseShare = "the annotation gpu-fraction (0.25) or gpu-memory (4Gi)";
+constexpr std::string_view kUseContainerMemory = "the annotation gpu-memory.<container>";
 constexpr std::string_view kUseCompute =
     "the annotation gpu-compute (percent) beside gpu-fraction or gpu-memory";
 constexpr std::string_view kUseModel = "the annotation gpu-model (A100*)";
 constexpr std::string_view kUseIsolation =
     "the annotation gpu-isolation (time-slicing, mps or mig)";
-constexpr auto kOtherSystems = std::to_array<OtherSystemRow>({
-    {"nvidia.com/gpumem", true, "HAMi", kUseMemory},
-    {"nvidia.com/gpumem-percentage", true, "HAMi", kUseFraction},
-    {"nvidia.com/gpucores", true, "HAMi", kUseCompute},
-    {"nvidia.com/vgpu-memory", true, "vgpu-manager", kUseMemory},
-    {"nvidia.com/vgpu-cores", true, "vgpu-manager", kUseCompute},
-    {"nvidia.com/vgpu-number", true, "vgpu-manager", kUseShare},
-    {"aliyun.com/gpu-mem", true, "gpushare", kUseMemory},
-    {"volcano.sh/vgpu-memory*", true, "Volcano", kUseMemory},
-    {"volcano.sh/vgpu-cores", true, "Volcano", kUseCompute},
-    {"volcano.sh/vgpu-number", true, "Volcano", kUseShare},
-    {"volcano.sh/gpu-*", true, "Volcano", kUseShare},
-    {"koordinator.sh/gpu-core", true, "Koordinator", kUseCompute},
-    {"koordinator.sh/gpu-memory", true, "Koordinator", kUseMemory},
-    {"koordinator.sh/gpu*", true, "Koordinator", kUseFraction},
-    {"elasticgpu.io/gpu-*", true, "Elastic GPU", kUseShare},
-    {"elasticgpu.com/gpu-*", true, "Elastic GPU", kUseShare},
-    {"tke.cloud.tencent.com/qgpu-*", true, "qGPU", kUseShare},
-    {"k8s.amazonaws.com/vgpu", true, "the AWS virtual GPU plug-in", kUseShare},
-    {"nvshare.com/gpu", true, "nvshare", kUseFraction},
-    {"nvidia.com/use-gputype", false, "HAMi", kUseModel},
-    {"nvidia.com/nouse-gputype", false, "HAMi", kUseModel},
-    {"nvidia.com/vgpu-mode", false, "HAMi", kUseIsolation},
-    {"nvidia.com/container.*", false, "KAI Scheduler", "the annotation gpu-memory.<container>"},
-    {"kai.scheduler/container.*", false, "KAI Scheduler", "the annotation gpu-memory.<container>"},
-    {"kai.scheduler/gpu-compute-sharing-mode", false, "KAI Scheduler", kUseIsolation},
+
+/// Keys of other systems besides the names of kResourceForms.
+struct OtherKeyRow {
+  std::string_view key;
+  std::string_view system;
+  std::string_view instead;
+  bool is_beginning = false;  // whether `key` stands for all keys that begin with it
+};
+constexpr auto kOtherResources = std::to_array<OtherKeyRow>({
+    {"volcano.sh/gpu-", "Volcano", kUseShare, true},
+    {"koordinator.sh/gpu-memory", "Koordinator", kUseMemory},
+    {"koordinator.sh/gpu", "Koordinator", kUseFraction, true},
+    {"elasticgpu.io/gpu-", "Elastic GPU", kUseShare, true},
+    {"elasticgpu.com/gpu-", "Elastic GPU", kUseShare, true},
+    {"tke.cloud.tencent.com/qgpu-", "qGPU", kUseShare, true},
+    {"k8s.amazonaws.com/vgpu", "the AWS virtual GPU plug-in", kUseShare},
+    {"nvshare.com/gpu", "nvshare", kUseFraction},
+});
+constexpr auto kOtherAnnotations = std::to_array<OtherKeyRow>({
+    {"nvidia.com/use-gputype", "HAMi", kUseModel},
+    {"nvidia.com/nouse-gputype", "HAMi", kUseModel},
+    {"nvidia.com/vgpu-mode", "HAMi", kUseIsolation},
+    {kKaiContainerPrefix, "KAI Scheduler", kUseContainerMemory, true},
+    {"kai.scheduler/container.", "KAI Scheduler", kUseContainerMemory, true},
+    {"kai.scheduler/gpu-compute-sharing-mode", "KAI Scheduler", kUseIsolation},
 });
 
 /// Names that people expect after `gpu-`, too far from the right ones to be found as misspellings.
+/// They count only in keys without a domain: with a domain, they have another meaning to somebody.
 struct OtherNameRow {
   std::string_view name;
   std::string_view meant;
@@ -85,18 +80,37 @@ constexpr std::size_t most_edits(std::string_view known_key) {
   return known_key.size() <= kShortKey ? 1 : 2;
 }
 
-const OtherSystemRow* find_other_system(std::string_view key, bool resource) {
-  const auto matches = [&](const OtherSystemRow& row) {
-    if (row.resource != resource) return false;
-    return row.key.ends_with('*') ? key.starts_with(row.key.substr(0, row.key.size() - 1))
-                                  : key == row.key;
-  };
-  const auto row = std::ranges::find_if(kOtherSystems, matches);
-  return row == kOtherSystems.end() ? nullptr : &*row;
+/// The system that reads a key, and what to write for Snug.
+struct OtherSystem {
+  std::string_view system;
+  std::string_view instead;
+};
+
+std::optional<OtherSystem> find_row(std::span<const OtherKeyRow> rows, std::string_view key) {
+  const auto row = std::ranges::find_if(rows, [&](const OtherKeyRow& each) {
+    return each.is_beginning ? key.starts_with(each.key) : key == each.key;
+  });
+  if (row == rows.end()) return std::nullopt;
+  return OtherSystem{row->system, row->instead};
+}
+
+std::optional<OtherSystem> find_other_annotation(std::string_view key) {
+  return find_row(kOtherAnnotations, key);
+}
+
+std::optional<OtherSystem> find_other_resource(std::string_view name) {
+  if (name.empty() || is_kubelet_gpu_resource(name)) return std::nullopt;
+  for (const ResourceForm& form : kResourceForms) {
+    if (name == form.count) return OtherSystem{form.system, kUseShare};
+    if (name == form.memory) return OtherSystem{form.system, kUseMemory};
+    if (name == form.percentage) return OtherSystem{form.system, kUseFraction};
+    if (name == form.compute) return OtherSystem{form.system, kUseCompute};
+  }
+  return find_row(kOtherResources, name);
 }
 
 bool is_of_other_system(std::string_view key) {
-  return find_other_system(key, false) != nullptr || find_other_system(key, true) != nullptr;
+  return find_other_annotation(key) || find_other_resource(key);
 }
 
 /// The number of bytes to insert, delete, replace or swap with the next one, to make `a` into `b`.
@@ -125,6 +139,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+/// The domain of a key; empty: it has none.
+std::string_view domain_of(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : key.substr(0, slash);
+}
+
 /// The key without its domain and container, in lower case, with `-` for `_`.
 std::string plain_name(std::string_view key) {
   const std::size_t slash = key.rfind('/');
@@ -135,12 +155,15 @@ std::string plain_name(std::string_view key) {
   return name;
 }
 
-/// The key that the author of `key` may have meant; empty: none is near.
+/// The key that the author of `key` may have meant; empty: none is near. A key with the domain of
+/// somebody else is right as it is.
 std::string_view nearest_key(std::string_view key) {
+  const std::string_view domain = domain_of(key);
+  if (!domain.empty() && domain != "snug.dev" && domain != "nvidia.com") return {};
   const std::string name = plain_name(key);
   if (!name.starts_with("gp") || name.size() > kMaxComparedBytes) return {};
   constexpr std::string_view kPrefix = "gpu-";
-  if (name.starts_with(kPrefix)) {
+  if (domain.empty() && name.starts_with(kPrefix)) {
     const auto other_name = std::ranges::find(
         kOtherNames, std::string_view(name).substr(kPrefix.size()), &OtherNameRow::name);
     if (other_name != kOtherNames.end()) return other_name->meant;
@@ -161,10 +184,12 @@ std::string misspelling(std::string_view key, std::string_view meant) {
          std::string(meant);
 }
 
-std::string other_system(const OtherSystemRow& row, std::string_view key, std::string_view value) {
-  return std::string(row.resource ? "the resource " : "the annotation ") + shown(key) + " (\"" +
-         shown(value) + "\") is one of " + std::string(row.system) +
-         ", which Snug does not read; expected " + std::string(row.instead);
+/// `kind`: of the key, a resource or an annotation.
+std::string other_system(std::string_view kind, const model::StringMap::value_type& entry,
+                         const OtherSystem& other) {
+  return "the " + std::string(kind) + " " + shown(entry.first) + " (\"" + shown(entry.second) +
+         "\") belongs to " + std::string(other.system) + ", and Snug does not read it; use " +
+         std::string(other.instead);
 }
 
 /// Collects at most base::kMaxNearMisses.
@@ -192,24 +217,24 @@ void find_labels(const model::PodFacts& pod, Findings& findings) {
   for (auto label = pod.labels.lower_bound("gpu-");
        label != pod.labels.end() && label->first.starts_with("gpu-"); ++label) {
     if (!is_request_key(label->first) || pod.annotations.contains(label->first)) continue;
-    findings.add("the pod has the label " + shown(label->first) + " (\"" + shown(label->second) +
-                     "\"), and Snug reads labels only in the rules of a policy; expected it as an "
-                     "annotation, under metadata.annotations",
+    findings.add(shown(label->first) + " (\"" + shown(label->second) +
+                     "\") is a label of this pod, and Snug reads it only as an annotation, under "
+                     "metadata.annotations",
                  false);
   }
 }
 
 void find_other_resources(const model::StringMap& resources, Findings& findings) {
-  for (const auto& [name, value] : resources) {
-    const OtherSystemRow* row = find_other_system(name, true);
-    if (row != nullptr) findings.add(other_system(*row, name, value), true);
+  for (const auto& resource : resources) {
+    if (const auto other = find_other_resource(resource.first))
+      findings.add(other_system("resource", resource, *other), true);
   }
 }
 
 void find_other_annotations(const model::StringMap& annotations, Findings& findings) {
-  for (const auto& [key, value] : annotations) {
-    const OtherSystemRow* row = find_other_system(key, false);
-    if (row != nullptr) findings.add(other_system(*row, key, value), true);
+  for (const auto& annotation : annotations) {
+    if (const auto other = find_other_annotation(annotation.first))
+      findings.add(other_system("annotation", annotation, *other), true);
   }
 }
 
@@ -253,8 +278,8 @@ std::string unmatched_models(const model::GpuRequest& request,
     std::string names;
     for (std::size_t i = 0; i < std::min(kShownModels, by_distance.size()); ++i)
       names.append(names.empty() ? "" : ", ").append(shown(by_distance[i].second));
-    return "no GPU of the cluster is of a model that gpu-model (\"" + shown(patterns.front()) +
-           (patterns.size() > 1 ? ",…" : "") + "\") names; the models here are " + names +
+    return "no GPU in the cluster matches gpu-model \"" + shown(patterns.front()) +
+           (patterns.size() > 1 ? ",…" : "") + "\"; the models are " + names +
            (by_distance.size() > kShownModels ? " and others" : "");
   }
   return {};
@@ -262,7 +287,7 @@ std::string unmatched_models(const model::GpuRequest& request,
 
 bool is_stray_annotation(std::string_view key) {
   if (key.starts_with("gpu-") || key.size() > base::kMaxStrayKeyBytes) return false;
-  if (is_of_other_system(key)) return find_other_system(key, false) != nullptr;
+  if (is_of_other_system(key)) return find_other_annotation(key).has_value();
   const std::size_t slash = key.rfind('/');
   const std::size_t begin = slash == std::string_view::npos ? 0 : slash + 1;
   if (key.size() < begin + 3 || lower(key[begin]) != 'g' || lower(key[begin + 1]) != 'p')
@@ -270,6 +295,6 @@ bool is_stray_annotation(std::string_view key) {
   return !nearest_key(key).empty();
 }
 
-bool is_stray_resource(std::string_view name) { return find_other_system(name, true) != nullptr; }
+bool is_stray_resource(std::string_view name) { return find_other_resource(name).has_value(); }
 
 }  // namespace snug::request

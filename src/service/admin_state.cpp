@@ -58,7 +58,7 @@ AdminService::AdminService(AdminParts parts) : parts_(parts), instance_(random_n
 Reply AdminService::nodes(std::optional<std::string_view> node_name) {
   std::optional<std::string> nodes_json = codec::write_nodes(*parts_.ledger.snapshot(), node_name);
   if (nodes_json) return {200, *std::move(nodes_json)};
-  return {404, R"({"Error":"Snug knows no node of this name"})"};
+  return {404, R"({"Error":"Snug does not know a node of this name"})"};
 }
 
 Reply AdminService::nodes_since(std::string_view version) {
@@ -71,10 +71,8 @@ Reply AdminService::pods() {
   const LayoutChanges layout_changes(*snapshot);
   std::vector<codec::PodRow> pod_rows;
   for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) pod_rows.push_back(held_row(entry));
-  for (const PendingRow& pending_pod : parts_.pending.rows()) {
-    if (waits_for_gpu(pending_pod, ledger))
-      pod_rows.push_back(pending_row(pending_pod, layout_changes));
-  }
+  for (const PendingRow& pending_pod : pods_waiting_for_gpu(parts_.pending, ledger))
+    pod_rows.push_back(pending_row(pending_pod, layout_changes));
   std::sort(pod_rows.begin(), pod_rows.end(), [](const codec::PodRow& a, const codec::PodRow& b) {
     return std::tie(a.name_space, a.pod, a.uid) < std::tie(b.name_space, b.pod, b.uid);
   });

@@ -8,6 +8,7 @@
 #include "service/readers.hpp"
 #include "snug/codec/reservation_codec.hpp"
 #include "snug/explain/explain.hpp"
+#include "snug/request/near_misses.hpp"
 #include "snug/service/extender_service.hpp"
 
 namespace snug::service {
@@ -168,7 +169,11 @@ void ExtenderService::note_placement(const Bind& call, const PodClaim& claim) {
   auto comparison = explain::compare_placements(
       {.snapshot = *decision->snapshot, .incoming = claim.view()}, call.node,
       other.empty() ? std::nullopt : std::optional<std::string_view>(other));
-  if (comparison) parts_.placements.note_placement(call.uid, *std::move(comparison));
+  if (!comparison) return;
+  PlacementRecord placement{.comparison = *std::move(comparison), .likely_mistakes = {}};
+  for (request::NearMiss& near_miss : request::near_misses(claim.pod().facts))
+    placement.likely_mistakes.push_back(std::move(near_miss.sentence));
+  parts_.placements.note_placement(call.uid, std::move(placement));
 }
 
 Reply ExtenderService::bind_without_gpu(const Bind& call, const model::PodFacts& pod) {
@@ -223,7 +228,6 @@ Reply ExtenderService::write_binding(const Bind& call, const PodClaim& claim,
   if (written) {
     parts_.ledger.mark_bound(call.uid);
     note_placement(call, claim);
-    if (parts_.events != nullptr) parts_.events->note_bound(holding);
     return bind_success(call, BindOutcome::kBound);
   }
   if (may_be_carried_out(written.error().code)) {

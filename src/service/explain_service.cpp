@@ -1,7 +1,10 @@
 #include "snug/service/explain_service.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -59,6 +62,15 @@ std::vector<std::string> models_of(const model::Snapshot& snapshot) {
     }
   }
   return {names.begin(), names.end()};
+}
+
+using Slots = std::vector<std::uint32_t>;
+
+/// ExplainInput::offered for what PlacementLog::offered_to() returned.
+std::optional<Slots> slots_of(const std::optional<OfferedNodesPtr>& offered,
+                              const model::Snapshot& snapshot) {
+  if (!offered || *offered == nullptr) return std::nullopt;
+  return (*offered)->slots_in(snapshot);
 }
 
 }  // namespace
@@ -144,14 +156,31 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
   // and that is still in flight.
   const std::vector<std::string> in_flight = parts_.ledger.uids_in_flight();
   const std::vector<std::string_view> protected_uids(in_flight.begin(), in_flight.end());
+  const std::string& uid = claim.pod().facts.uid;
+  const auto offered = parts_.placements.offered_to(uid);
+  const std::optional<Slots> slots = slots_of(offered, snapshot);
   const explain::ExplainInput input{.snapshot = snapshot,
                                     .incoming = claim.view(),
                                     .protected_uids = protected_uids,
+                                    .offered = slots,
                                     .per_node = per_node};
   const base::MutexLock lock(mutex_);
   const explain::Explanation explanation = explain::explain(input);
   set_explanation(explanation, reply);
   reply.notes = notes_for(claim.pod().facts, explanation);
+  if (slots) {
+    reply.notes.push_back("at its last attempt kube-scheduler offered " +
+                          std::to_string(explanation.nodes) + " of " +
+                          std::to_string(explanation.known_nodes) +
+                          " nodes for the pod, and only these are explained: node selectors, "
+                          "affinity, taints, cordons or percentageOfNodesToScore exclude the "
+                          "others");
+  } else if (!offered) {
+    reply.notes.emplace_back(
+        "kube-scheduler's own rules (node selectors, affinity, taints, cordons) may exclude some "
+        "of "
+        "these nodes");
+  }
   const std::string unmatched =
       request::unmatched_models(*claim.pod().request, models_of(snapshot));
   if (!unmatched.empty()) reply.notes.push_back(unmatched);
@@ -164,6 +193,7 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
 }
 
 std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal) {
+  if (refusal.code == model::ReasonCode::kNotServed) return model::message(refusal);
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) return model::message(claim.error());
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
@@ -172,10 +202,13 @@ std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model:
   if (!unmatched.empty()) return model::message(refusal) + ": " + unmatched;
   const std::vector<std::string> in_flight = parts_.ledger.uids_in_flight();
   const std::vector<std::string_view> protected_uids(in_flight.begin(), in_flight.end());
+  const std::optional<Slots> slots =
+      slots_of(parts_.placements.offered_to(pod->facts.uid), *snapshot);
   const base::MutexLock lock(mutex_);
   return explain::refusal_sentence(refusal, explain::explain({.snapshot = *snapshot,
                                                               .incoming = claim->view(),
-                                                              .protected_uids = protected_uids}));
+                                                              .protected_uids = protected_uids,
+                                                              .offered = slots}));
 }
 
 void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::ExplainReply& reply) {
@@ -201,16 +234,17 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
         "delete it, and let a scheduler that calls Snug bind it");
     return;
   }
+  if (auto remembered = parts_.placements.placement_of(pod.uid)) {
+    reply.placement = {std::move(remembered->comparison), "at bind"};
+    std::ranges::move(remembered->likely_mistakes, std::back_inserter(reply.notes));
+    return;
+  }
   auto reply_of_api = parts_.api.get_pod(pod.name_space, pod.pod);
   std::optional<model::PodFacts> api_pod = reply_of_api ? *std::move(reply_of_api) : std::nullopt;
   if (api_pod && api_pod->uid != pod.uid) api_pod.reset();
   if (api_pod) {
     for (const request::NearMiss& near_miss : request::near_misses(*api_pod))
       reply.notes.push_back(near_miss.sentence);
-  }
-  if (auto remembered = parts_.placements.placement_of(pod.uid)) {
-    reply.placement = {*std::move(remembered), "at bind"};
-    return;
   }
   if (!api_pod) {
     reply.notes.emplace_back("Snug does not remember why it chose this node");
@@ -230,8 +264,10 @@ std::vector<std::string> ExplainService::notes_for(const model::PodFacts& pod,
   for (const request::NearMiss& near_miss : request::near_misses(pod))
     notes.push_back(near_miss.sentence);
   if (explanation.lacking_host_resources > 0) {
+    const bool is_one = explanation.lacking_host_resources == 1;
     notes.push_back("the GPUs of " + std::to_string(explanation.lacking_host_resources) +
-                    " more nodes have room, but these nodes lack CPU, memory or pod slots");
+                    (is_one ? " node have room, but it lacks" : " nodes have room, but they lack") +
+                    " CPU, memory or pod slots");
   }
   if (pod.gated) notes.emplace_back("the pod has scheduling gates, so no scheduler tries it");
   if (explanation.feasible > 0 && pod.has_other_constraints) {

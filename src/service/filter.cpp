@@ -147,8 +147,9 @@ Reply ExtenderService::refuse_each(const codec::ScheduleCall& call, const PodCla
   }
   RetryCondition retry_condition{.freed = snapshot.freed_generation};
   if (promised) retry_condition.ended_intents = snapshot.ended_intents_generation;
-  note_refused(claim.pod().facts.uid, {plan::main_reason(plan.verdicts), {}}, retry_condition,
-               line);
+  const std::string& uid = claim.pod().facts.uid;
+  parts_.placements.note_refusal(uid, OfferedNodes::make(snapshot, plan.slots));
+  note_refused(uid, {plan::main_reason(plan.verdicts), {}}, retry_condition, line);
   return {200, codec::write_filter(call, filter_result)};
 }
 

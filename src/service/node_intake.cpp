@@ -17,7 +17,7 @@ void NodeIntake::replace(std::vector<model::NodeFacts> nodes) {
   }
   const auto is_gone = [&](const auto& closure) { return !listed_names.contains(closure.first); };
   std::erase_if(logged_closures_, is_gone);
-  std::erase_if(event_closures_, is_gone);
+  parts_.events.keep_only(listed_names);
   left_out_nodes_.clear();
   if (parts_.ledger.replace_nodes(std::move(inventories)) > 0) {
     const auto ledger_names = parts_.ledger.snapshot()->names;
@@ -39,7 +39,7 @@ void NodeIntake::put(model::NodeFacts node) {
 
 void NodeIntake::remove(std::string_view node_name) {
   logged_closures_.erase(std::string(node_name));
-  event_closures_.erase(std::string(node_name));
+  parts_.events.forget(node_name);
   left_out_nodes_.erase(std::string(node_name));
   parts_.ledger.remove_node(node_name);
   fill_free_slots();
@@ -63,24 +63,7 @@ void NodeIntake::report_closure(const std::string& node_name, const std::string&
     if (is_problem) parts_.metrics.reservation_problem(ReservationProblem::kNodeClosed);
     parts_.log.write(LogLevel::kWarn, "node " + node_name + ": " + reason, {{"node", node_name}});
   }
-  if (!parts_.readiness.is_leader()) return;
-  const auto told = event_closures_.find(node_name);
-  const bool is_told = told != event_closures_.end();
-  const bool is_closed = !reason.empty() && is_problem;
-  if (is_closed == is_told && (!is_told || told->second == reason)) return;
-  if (is_closed) {
-    event_closures_[node_name] = reason;
-  } else {
-    event_closures_.erase(told);
-  }
-  parts_.api.notify({.name_space = {},
-                     .name = node_name,
-                     .uid = node_name,
-                     .reason = is_closed ? "GpuInventoryUnusable" : "GpuInventoryUsable",
-                     .note = is_closed ? "the node takes no GPU pods from Snug: " + reason
-                                       : "the node's GPU inventory can be used again",
-                     .about = model::ObjectKind::kNode,
-                     .type = is_closed ? model::EventType::kWarning : model::EventType::kNormal});
+  parts_.events.note(node_name, is_problem ? reason : std::string());
 }
 
 void NodeIntake::leave_out_node(model::NodeFacts node) {

@@ -10,18 +10,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "service/node_events.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/model/node_inventory.hpp"
 #include "snug/service/ports.hpp"
-#include "snug/service/readiness.hpp"
 
 namespace snug::service {
 
 struct NodeIntakeParts {
   ledger::Ledger& ledger;
-  const Readiness& readiness;
-  ApiPort& api;
+  NodeEvents& events;
   Metrics& metrics;
   Log& log;
 };
@@ -39,8 +38,8 @@ class NodeIntake {
  private:
   /// Returns the node's inventory. If the node is closed, reports the reason once.
   [[nodiscard]] model::NodeInventory read_inventory(const model::NodeFacts& node);
-  /// Logs and counts why the node is closed, and writes an event on the node if this Snug leads. If
-  /// `reason` is empty, writes an event if one has said that the node is closed.
+  /// Logs and counts why the node is closed, and notes it for an event on the node. `reason` is
+  /// empty if the node is not closed.
   void report_closure(const std::string& node_name, const std::string& reason, bool is_problem);
   void leave_out_node(model::NodeFacts node);
   /// Adds left-out nodes to the ledger, while it has room.
@@ -51,7 +50,6 @@ class NodeIntake {
   const NodeIntakeParts parts_;
   const base::Limits limits_;
   std::unordered_map<std::string, std::string> logged_closures_;  // logged reason, by node name
-  std::unordered_map<std::string, std::string> event_closures_;   // the reason in its last event
   /// The nodes for which the ledger has no room, by name. If this map has maxNodes entries, a new
   /// node is ignored until its next change or the next list.
   std::map<std::string, model::NodeFacts> left_out_nodes_;

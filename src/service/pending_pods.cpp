@@ -30,19 +30,34 @@ PodInfoPtr PendingPods::intern(model::PodFacts facts) {
 
 void PendingPods::put(PodInfoPtr pod) {
   const base::MutexLock lock(mutex_);
-  const std::string& uid = pod->facts.uid;
-  interned_.erase(uid);
-  if (const auto unbound_pod = unbound_pods_.find(uid); unbound_pod != unbound_pods_.end()) {
-    unbound_pod->second = std::move(pod);
-  } else if (unbound_pods_.size() < max_pending_pods_) {
-    unbound_pods_.emplace(uid, std::move(pod));
+  interned_.erase(pod->facts.uid);
+  store(std::move(pod));
+}
+
+void PendingPods::store(PodInfoPtr pod) {
+  const model::PodFacts& facts = pod->facts;
+  if (const auto known_pod = unbound_pods_.find(facts.uid); known_pod != unbound_pods_.end()) {
+    if (known_pod->second->full_name() == pod->full_name()) {
+      known_pod->second = std::move(pod);
+      return;
+    }
+    erase(known_pod);  // `names_` must stay correct even if an API server renames a pod
   }
+  if (unbound_pods_.size() >= max_pending_pods_) return;
+  names_.add(facts.name_space, facts.name, facts.uid);
+  unbound_pods_.emplace(facts.uid, std::move(pod));
+}
+
+void PendingPods::erase(ByUid<PodInfoPtr>::iterator unbound_pod) {
+  const model::PodFacts& facts = unbound_pod->second->facts;
+  names_.remove(facts.name_space, facts.name, facts.uid);
+  unbound_pods_.erase(unbound_pod);
 }
 
 void PendingPods::remove(std::string_view uid) {
   const base::MutexLock lock(mutex_);
   if (const auto unbound_pod = unbound_pods_.find(uid); unbound_pod != unbound_pods_.end())
-    unbound_pods_.erase(unbound_pod);
+    erase(unbound_pod);
   if (const auto interned_pod = interned_.find(uid); interned_pod != interned_.end())
     interned_.erase(interned_pod);
   forget_refusal(uid);
@@ -56,12 +71,9 @@ void PendingPods::list_begins() {
 void PendingPods::replace(std::vector<PodInfoPtr> pods) {
   const base::MutexLock lock(mutex_);
   unbound_pods_.clear();
+  names_.clear();
   interned_.clear();
-  for (PodInfoPtr& pod : pods) {
-    if (unbound_pods_.size() >= max_pending_pods_) break;
-    const std::string& uid = pod->facts.uid;
-    unbound_pods_.insert_or_assign(uid, std::move(pod));
-  }
+  for (PodInfoPtr& pod : pods) store(std::move(pod));
   std::vector<std::string> gone_uids;
   for (const auto& [uid, refusal] : refusals_) {
     if (!unbound_pods_.contains(uid) && refusal.sequence <= list_sequence_)
@@ -78,10 +90,8 @@ PodInfoPtr PendingPods::find(std::string_view uid) const {
 
 PodInfoPtr PendingPods::find(std::string_view name_space, std::string_view name) const {
   const base::MutexLock lock(mutex_);
-  for (const auto& [uid, pod] : unbound_pods_) {
-    if (pod->facts.name_space == name_space && pod->facts.name == name) return pod;
-  }
-  return nullptr;
+  const auto uid = names_.find(name_space, name);
+  return uid ? unbound_pods_.find(*uid)->second : nullptr;
 }
 
 std::vector<PendingRow> PendingPods::rows() const {

@@ -1,11 +1,23 @@
 #include "service/pending_reason.hpp"
 
+#include <string_view>
+
 namespace snug::service {
 
-bool waits_for_gpu(const PendingRow& pending_pod, const ledger::Ledger& ledger) {
-  const auto& request = pending_pod.pod->request;
-  if (request && request->empty()) return false;
-  return !ledger.find(pending_pod.pod->facts.uid);
+std::vector<PendingRow> pods_waiting_for_gpu(const PendingPods& pending,
+                                             const ledger::Ledger& ledger) {
+  std::vector<PendingRow> rows = pending.rows();
+  std::erase_if(rows, [](const PendingRow& row) {
+    const auto& request = row.pod->request;
+    return request && request->empty();
+  });
+  std::vector<std::string_view> uids;
+  uids.reserve(rows.size());
+  for (const PendingRow& row : rows) uids.push_back(row.pod->facts.uid);
+  const auto with_entry = ledger.with_entry(uids);
+  std::erase_if(rows,
+                [&](const PendingRow& row) { return with_entry.contains(row.pod->facts.uid); });
+  return rows;
 }
 
 model::Refusal pending_reason(const PendingRow& pending_pod, const LayoutChanges& layout_changes) {

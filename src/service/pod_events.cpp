@@ -20,9 +20,12 @@ std::string refusal_key(std::string_view uid, model::ReasonCode reason) {
   return std::string(uid) + '\n' + std::to_string(static_cast<int>(reason));
 }
 
-/// Pods with the same key are refused for the same reason, and get the same advice.
-std::string explanation_key(const PodInfo& pod, model::ReasonCode reason) {
+/// Pods with the same key are refused for the same reason on the same nodes, and get the same
+/// advice. `offered`: null if kube-scheduler offered all nodes.
+std::string explanation_key(const PodInfo& pod, model::ReasonCode reason,
+                            const OfferedNodesPtr& offered) {
   return pod.facts.name_space + '\n' + std::to_string(static_cast<int>(reason)) + '\n' +
+         std::to_string(offered == nullptr ? 0 : offered->hash()) + '\n' +
          std::to_string(pod.facts.priority) + ' ' + std::to_string(pod.host.cpu_milli) + ' ' +
          std::to_string(pod.host.memory_bytes) + '\n' + model::to_text(*pod.request);
 }
@@ -196,7 +199,9 @@ std::string PodEvents::refusal_note(const PodInfoPtr& pod, const model::Refusal&
   // A sentence about the pod alone says everything.
   if (!refusal.sentence.empty() || !pod->asks_for_gpus()) return model::message(refusal);
   const base::TimePoint start = parts_.clock.now();
-  const std::string key = explanation_key(*pod, refusal.code);
+  const OfferedNodesPtr offered =
+      parts_.placements.offered_to(pod->facts.uid).value_or(OfferedNodesPtr());
+  const std::string key = explanation_key(*pod, refusal.code, offered);
   const auto known = explained_.find(key);
   if (known != explained_.end() && start - known->second.made < kExplanationLife)
     return known->second.sentence;

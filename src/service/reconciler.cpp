@@ -10,6 +10,7 @@
 #include "service/bound_pods.hpp"
 #include "service/closure_reporter.hpp"
 #include "service/layout_changes.hpp"
+#include "service/node_events.hpp"
 #include "service/node_intake.hpp"
 #include "service/node_mirror.hpp"
 #include "service/pod_nominator.hpp"
@@ -21,8 +22,9 @@ struct Reconciler::Jobs {
   Jobs(const ReconcilerParts& parts, const base::Limits& limits,
        const std::optional<admission::CardRange>& mirrored_cards)
       : bound_pods({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
+        node_events({parts.readiness, parts.api, parts.clock}, limits),
         pod_nominator(parts.ledger, parts.log, limits),
-        node_intake({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
+        node_intake({parts.ledger, node_events, parts.metrics, parts.log}, limits),
         pod_waker({parts.ledger, parts.pending, parts.api, parts.metrics, parts.log, parts.clock},
                   limits),
         bind_settler(
@@ -35,6 +37,7 @@ struct Reconciler::Jobs {
         settle_interval(limits.settle_interval_ms) {}
 
   BoundPods bound_pods;
+  NodeEvents node_events;
   // Members that only the thread that reports pods uses.
   PodNominator pod_nominator;
   ledger::ListMark pod_list_mark;
@@ -160,6 +163,12 @@ void Reconciler::note_demand(const PodInfo& pod) {
   if (parts_.ledger.has_ended(pod.facts.uid)) parts_.demand.pod_left(pod.facts.uid);
 }
 
+void Reconciler::note_own_binds() {
+  for (model::HoldingPtr& pod : parts_.ledger.take_own_binds()) {
+    if (parts_.events != nullptr) parts_.events->note_bound(std::move(pod));
+  }
+}
+
 void Reconciler::node_list_started() { parts_.readiness.begin_list(Resource::kNodes); }
 
 void Reconciler::nodes_listed(std::vector<model::NodeFacts> nodes) {
@@ -178,6 +187,8 @@ void Reconciler::tick() {
     jobs.pod_waker.stand_by();
     jobs.node_mirror.stand_by();
   }
+  note_own_binds();
+  jobs.node_events.write();
   if (!parts_.readiness.is_ready()) return;
   jobs.pod_waker.wake();
   const base::TimePoint now = parts_.clock.now();

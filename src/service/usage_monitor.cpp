@@ -11,12 +11,11 @@ MeasuredUsage UsageMonitor::measure() const {
   model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   const LayoutChanges layout_changes(*snapshot);
   std::vector<model::ReasonCode> pending;
-  for (const PendingRow& pending_pod : parts_.pending.rows()) {
+  for (const PendingRow& pending_pod : pods_waiting_for_gpu(parts_.pending, parts_.ledger)) {
     const model::PodFacts& pod = pending_pod.pod->facts;
     // No scheduler asks about a pod with scheduling gates before they are removed.
     if (pod.gated || !options_.serves(pod.scheduler_name)) continue;
-    if (waits_for_gpu(pending_pod, parts_.ledger))
-      pending.push_back(pending_reason(pending_pod, layout_changes).code);
+    pending.push_back(pending_reason(pending_pod, layout_changes).code);
   }
   CurrentPolicy policy = parts_.policy.current();
   usage::ClusterUsage usage = usage::cluster_usage(

@@ -7,43 +7,25 @@
 #include "sim_codec/other_assignments.hpp"
 #include "snug/base/text.hpp"
 #include "snug/base/units.hpp"
+#include "snug/request/other_systems.hpp"
 #include "snug/request/pod_request_parser.hpp"
 #include "snug/request/quantity.hpp"
 
 namespace snug::sim_codec {
 namespace {
 
+using request::kGpushare;
+using request::kHami;
+using request::kKaiContainerPrefix;
+using request::ResourceForm;
+
 constexpr std::int64_t kMaxPercent = 100;
-
-/// A system whose pods request shares by resources of their containers. An empty name: the system
-/// has no such resource.
-struct ResourceForm {
-  std::string_view system;
-  std::string_view count;       // GPUs; default: 1
-  std::string_view memory;      // on each GPU, in MiB (or in the units of gpushare)
-  std::string_view percentage;  // the same, in % of the GPU's memory
-  std::string_view compute;     // on each GPU, in % of its compute
-};
-
-constexpr auto kForms = std::to_array<ResourceForm>(
-    {{"HAMi", "nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage",
-      "nvidia.com/gpucores"},
-     {"vgpu-manager", "nvidia.com/vgpu-number", "nvidia.com/vgpu-memory", "",
-      "nvidia.com/vgpu-cores"},
-     {"Volcano", "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory",
-      "volcano.sh/vgpu-memory-percentage", "volcano.sh/vgpu-cores"},
-     {"gpushare", "", "aliyun.com/gpu-mem", "", ""},
-     {"Koordinator", "", "", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu-core"}});
-constexpr const ResourceForm& kHami = kForms[0];
-constexpr const ResourceForm& kGpushare = kForms[3];
 
 /// Resources that say how a system treats a request, not how much it asks for.
 constexpr auto kIgnoredResources =
     std::to_array<std::string_view>({"nvidia.com/priority", "aliyun.com/gpu-count"});
 
-/// The annotations of KAI Scheduler's NvFractions:
-/// `nvidia.com/container.<name>.gpu-memory.request`.
-constexpr std::string_view kFractionsPrefix = "nvidia.com/container.";
+/// The end of the annotations that begin with kKaiContainerPrefix.
 constexpr std::string_view kFractionsSuffix = ".gpu-memory.request";
 
 /// More than any node has. Larger amounts and those that cannot be read count as this one, so that
@@ -92,7 +74,7 @@ model::StringMap annotations_for(const ResourceForm& form, const model::StringMa
 }
 
 const ResourceForm* form_of(const PodObject& object, const SystemsInUse& systems) {
-  for (const ResourceForm& form : kForms) {
+  for (const ResourceForm& form : request::kResourceForms) {
     for (const auto& [container, amounts] : object.resources) {
       const bool hami_whole =
           systems.hami && &form == &kHami && number_of(amounts, form.count).value_or(0) > 0;
@@ -118,9 +100,10 @@ void translate_resources(const PodObject& object, const ResourceForm& form,
 bool translate_fractions(const PodObject& object, model::PodFacts& pod) {
   bool found = false;
   for (const auto& [key, value] : object.annotations) {
-    if (!key.starts_with(kFractionsPrefix) || !key.ends_with(kFractionsSuffix)) continue;
-    const std::string container = key.substr(
-        kFractionsPrefix.size(), key.size() - kFractionsPrefix.size() - kFractionsSuffix.size());
+    if (!key.starts_with(kKaiContainerPrefix) || !key.ends_with(kFractionsSuffix)) continue;
+    const std::string container =
+        key.substr(kKaiContainerPrefix.size(),
+                   key.size() - kKaiContainerPrefix.size() - kFractionsSuffix.size());
     pod.annotations.insert_or_assign("gpu-memory." + container, value);
     found = true;
   }
@@ -159,7 +142,7 @@ void note_other_resources(const PodObject& object, const ResourceForm* form,
 
 bool is_annotation_of_other_system(std::string_view key) {
   constexpr auto kPrefixes = std::to_array<std::string_view>(
-      {"hami.io/", "volcano.sh/", "ALIYUN_COM_GPU_MEM_", kFractionsPrefix});
+      {"hami.io/", "volcano.sh/", "ALIYUN_COM_GPU_MEM_", kKaiContainerPrefix});
   return std::ranges::any_of(kPrefixes,
                              [&](std::string_view prefix) { return key.starts_with(prefix); });
 }

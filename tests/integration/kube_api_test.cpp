@@ -482,7 +482,8 @@ TEST(KubeApiFaultTest, WarningsNeverWaitAndTheQueueIsBounded) {
   kube::KubeApi api(server.endpoint(), bench.options, bench.context());
   api.notify(notice("first"));
   ASSERT_TRUE(server.requests.wait([](int count) { return count == 1; }));
-  for (int i = 0; i < 10; ++i) api.notify(notice(std::to_string(i)));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(api.notify(notice(std::to_string(i))), i < 4) << i;
+  EXPECT_TRUE(api.notify(notice("3"))) << "it is queued already";
   EXPECT_EQ(bench.metrics.counts.get().dropped, 6);
 }
 

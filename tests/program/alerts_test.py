@@ -89,10 +89,18 @@ class AlertsTest(unittest.TestCase):
 
     def test_each_alert_fires_and_stays_silent_as_the_cases_say(self):
         cases = yaml.safe_load(CASES.read_text())
-        if self.promtool_says(cases):
+        output = self.promtool_says(cases)
+        if output:
             for case in cases:  # which one it is
                 with self.subTest(case["alert"], case=case["case"]):
                     self.assertEqual(self.promtool_says([case]), "")
+            self.fail(output)
+
+    def test_each_alert_has_a_case_in_which_it_fires_and_one_in_which_it_does_not(self):
+        cases = yaml.safe_load(CASES.read_text())
+        for fires in (True, False):
+            with self.subTest(fires=fires):
+                self.assertEqual({case["alert"] for case in cases if bool(case["fires"]) == fires}, set(self.rules))
 
     def test_a_case_that_is_wrong_fails(self):
         for case in yaml.safe_load(CASES.read_text()):

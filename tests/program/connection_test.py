@@ -214,7 +214,7 @@ class PortForwardTest(WithKubectl):
                             {**self.environment(), "LC_ALL": "C"})
         terminal.read_until("1 node, 0 GPUs")
         replies["/v1/nodes?name=a"] = '{"Error":"no such node"}'
-        terminal.read_until('out of date: Snug knows no node "a"')
+        terminal.read_until('out of date: Snug does not know a node "a"')
         replies["/v1/nodes?name=a"] = json.dumps(NODE_REPLY)
         terminal.text = ""
         while "out of date" in terminal.text.rpartition("\x1b[H")[2] or not terminal.text.endswith("\x1b[J"):

@@ -32,8 +32,8 @@ def hostile_replies():
                "request": [{"container": text, "count": 1, "text": text, "asks": text}], "reasons": [{"code": text, "sentence": text, "nodes": 1}],
                "nearest": {"node": text, "code": text, "sentence": text}, "advice": [{"kind": text, "sentence": text, "command": text}],
                "blockers": [{**owner, "node": text}, {**owner, "node": text, "gpu": 0, "memoryMiB": 1, "computeMilli": 1}],
-               "placement": {"node": text, "profile": text, "decided": text, "total": 1, "terms": [{"term": text, "weight": 1, "value": 1, "score": 1}],
-                             "runnerUp": {"node": text, "total": 1, "terms": []}}}
+               "placement": {"node": text, "profile": text, "decided": text, "total": 1, "scoreClass": 1, "quantum": 1, "terms": [{"term": text, "weight": 1, "value": 1, "score": 1}],
+                             "runnerUp": {"node": text, "total": 1, "scoreClass": 1, "quantum": 1, "terms": []}}}
     cluster = {"generation": 1, "nodes": 1, "gpus": 2, "gpusClosed": 2, "memoryMiB": 2000, "usedMemoryMiB": 1000, "computeMilli": 2000, "usedComputeMilli": 1000,
                "freeWholeGpus": 0, "largestFreeShare": {"computeMilli": 1, "memoryMiB": 1, "node": text, "gpu": 0}, "fragmentedMilli": 0, "freeMilli": 1000,
                "models": [{"model": text, "gpus": 2, "memoryMiB": 2000, "usedMemoryMiB": 1000, "usedComputeMilli": 1000, "freeWholeGpus": 0}],

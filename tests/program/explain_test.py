@@ -72,7 +72,7 @@ class ExplainTest(unittest.TestCase):
             "\n"
             "what would make it fit\n"
             "  - a smaller request: gpu-fraction=0.5 would fit now, on node n1\n"
-            "  - the pod will fit on node n1 when team/b has ended\n"
+            "  - the pod will fit on node n1 once team/b has ended\n"
             "  - with the label snug.dev/pool=auto, node n2 would take the pod; its current value limits which pods the node "
             "takes\n"
             "      kubectl label node n2 --overwrite snug.dev/pool=auto\n")))
@@ -117,6 +117,20 @@ class ExplainTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, (
             f"snugctl: {manifest}: there is no pod and no workload that makes pods (Deployment, Job…); "
             "it has Service\n")))
+
+    def test_a_pod_that_is_too_large_for_one_request(self):
+        manifest = self.folder / "large.yaml"
+
+        def explain(containers, resources):
+            pod = {"kind": "Pod", "metadata": {"name": "large", "annotations": {"gpu-fraction.c-0": "0.3"}},
+                   "spec": {"containers": [{"name": f"c-{number}", **resources} for number in range(containers)]}}
+            manifest.write_text(json.dumps(pod))
+            return self.explain("-f", manifest)
+        self.assertIn("pod default/large would fit on 1 of 2 nodes\n", explain(80, {}).stdout)
+        done = explain(80, {"resources": {"requests": {"cpu": "250m", "memory": "1Gi"}}})
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, f"^snugctl: {manifest}: the pod default/large is too large: a request about it has "
+                                      r"\d{4,} bytes; Snug reads at most 8192\n$")
 
     def test_annotations_of_the_workload_itself(self):
         manifest = self.folder / "web.yaml"

@@ -209,9 +209,9 @@ class ViewsTest(WithSnug):
             self.assertEqual(text.count("\n"), 1, text)
 
     def test_what_there_is_not(self):
-        for words, said in ((["nods"], 'Snug knows no node "nods"; the views of top are nodes, gpus, pods, namespaces, cluster'),
-                            (["n1", "n9"], 'Snug knows no node "n9"'), (["pods", "x"], 'Snug knows no GPU pod "x"'),
-                            (["namespaces", "x"], 'Snug knows no namespace with GPU pods called "x"'),
+        for words, said in ((["nods"], 'Snug does not know a node "nods"; the views of top are nodes, gpus, pods, namespaces, cluster'),
+                            (["n1", "n9"], 'Snug does not know a node "n9"'), (["pods", "x"], 'Snug does not know a GPU pod "x"'),
+                            (["namespaces", "x"], 'Snug does not know a namespace with GPU pods called "x"'),
                             (["--usage"], "no node publishes what its pods use of their GPUs, so --usage has nothing to show; "
                                           "top shows what they have reserved")):
             self.assertEqual(self.top(*words, code=1), f"snugctl: {said}\n")

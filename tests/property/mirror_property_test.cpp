@@ -52,7 +52,7 @@ class PatchedNodes final : public service::ApiPort {
     return std::optional<model::PodFacts>();
   }
   base::Result<void> wake_pending_pods(base::Generation) override { return {}; }
-  void notify(const model::Notice&) override {}
+  bool notify(const model::Notice&) override { return true; }
 
   static void set(model::NodeInventory& node, const service::MirroredCapacity& capacity) {
     model::ListedAmounts listed;

@@ -50,7 +50,7 @@ class SharedWorld final : public UnmirroredApi {
     const std::lock_guard lock(mutex_);
     return world_.wake_pending_pods(room);
   }
-  void notify(const model::Notice& /*notice*/) override {}
+  bool notify(const model::Notice& /*notice*/) override { return true; }
 
   /// Runs `use(world, feed, model)` while nobody else does.
   template <typename Use>

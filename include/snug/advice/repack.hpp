@@ -28,6 +28,9 @@ struct RepackInput {
   /// Sorted uids of pods that must not be moved, in addition to those that repack() excludes.
   std::span<const std::string_view> protected_uids;
   std::int64_t max_work = base::kMaxRepackWork;  // the work after which the search ends
+  /// Sorted positions in Snapshot::nodes: the only nodes that the request may get; nullopt: all.
+  /// Pods are moved to any node.
+  std::optional<std::span<const std::uint32_t>> targets = {};
 };
 
 struct PodMove {

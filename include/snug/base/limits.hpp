@@ -83,7 +83,7 @@
   ROW(webhook_renew_s,         10'368'000,  "seconds before the end of its validity at which the webhook's certificate is replaced: 120 days, so that a cluster may be off for months") \
   ROW(max_queued_events,       1'024,       "Kubernetes events queued to be written, and events remembered for event_repeat_ms; further events are dropped and counted") \
   ROW(event_repeat_ms,         300'000,     "milliseconds in which an identical Kubernetes event is not written again; an API server keeps events for an hour") \
-  ROW(pod_events_per_s,        50,          "Kubernetes events per second about binds, refusals and likely mistakes in pods, on average; as many as kube-scheduler writes by default; events about binds beyond max_queued_events are dropped") \
+  ROW(pod_events_per_s,        50,          "Kubernetes events per second about binds, refusals and likely mistakes in pods, on average, and as many again about nodes; as many as kube-scheduler writes by default; events about binds beyond max_queued_events are dropped") \
   ROW(refusal_event_delay_ms,  2'000,       "milliseconds for which a pod must have been refused before an event says so; most waits for a promised place are shorter") \
   ROW(refusal_event_repeat_ms, 600'000,     "milliseconds between two events about the same pod and reason; 100,000 pending pods cause at most pod_events_per_s") \
   ROW(history_points,          360,         "points of GET /v1/history; six hours") \
@@ -221,10 +221,12 @@ inline constexpr std::size_t kMaxStrayKeys = 8;
 inline constexpr std::size_t kMaxStrayKeyBytes = 128;
 /// How often the writing of an event is attempted while the API server does not answer.
 inline constexpr int kMaxEventAttempts = 4;
-/// Decisions of filter that are remembered until the bind (each keeps its snapshot alive), and
-/// comparisons that are kept for bound pods (some 500 bytes each).
+/// Decisions of filter that are remembered until the bind (each keeps its snapshot alive),
+/// comparisons that are kept for bound pods (some 500 bytes each), and pods for which it is
+/// remembered which nodes kube-scheduler offered when filter refused them (a bit for each node).
 inline constexpr std::size_t kMaxDecisionNotes = 256;
 inline constexpr std::size_t kMaxPlacementRecords = 10'000;
+inline constexpr std::size_t kMaxOfferRecords = 4'096;
 /// kMaxRepackMoves: at most this many pods are moved. kMaxPodsForPairs: the search tries all pairs
 /// of movable pods of a node only if the node has at most this many movable pods.
 inline constexpr std::size_t kMaxRepackMoves = 32;
@@ -238,6 +240,11 @@ inline constexpr int kMaxRepackSteps = 256;
 /// The number of nodes that are collected as possible new nodes for the movable pods of one kind:
 /// the fullest of the feasible nodes. This number is larger than kMaxRepackMoves.
 inline constexpr std::size_t kMaxRepackNodes = 64;
+
+/// Maximum length in bytes of a header line with its CR LF, and of a request target. Common HTTP
+/// servers have the same limits, so these need not be configurable.
+inline constexpr std::size_t kMaxHeaderLineBytes = 8'192;
+inline constexpr std::size_t kMaxTargetBytes = 8'192;
 
 // Requests of snugctl to the admin port: time to connect, time without a received byte, time for
 // the whole reply, and bytes of the reply. The largest reply needs 0.6 MB/s.

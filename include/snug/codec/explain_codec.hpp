@@ -1,5 +1,5 @@
-// The reply of GET /v1/explain: written by the admin port, read by snugctl. formats.md has the
-// format.
+// The reply of GET /v1/explain: written by the admin port, read by snugctl. api/openapi.yaml
+// documents it.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,9 @@ struct ExplainReply {
 [[nodiscard]] std::string write_explanation(const ExplainReply& reply);
 [[nodiscard]] base::Result<ExplainReply> read_explanation(std::string_view json);
 
-/// A pod manifest in JSON with the fields of `pod` that a decision reads. KubeObjectReader reads
-/// the same facts from it.
+/// A pod manifest in JSON with the fields of `pod` that a decision about a new pod reads.
+/// KubeObjectReader reads the same facts from it. PodFacts::has_other_constraints and
+/// has_soft_preferences are written as one constraint and one preference that set them.
 [[nodiscard]] std::string write_pod_manifest(const model::PodFacts& pod);
 
 }  // namespace snug::codec

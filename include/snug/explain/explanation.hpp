@@ -33,9 +33,11 @@ struct ReasonCount {
   std::size_t nodes = 0;
 };
 
-/// What one node lacks, or that the pod fits there (kNone).
+/// What one node lacks.
 struct NodeReason {
   std::string node;
+  /// kNone: the pod fits there, or the GPUs have room and only CPU, memory or pod slots are
+  /// missing.
   model::ReasonCode code = model::ReasonCode::kNone;
   std::string sentence;  // with names and amounts of this node
 };
@@ -55,6 +57,7 @@ struct Blocker {
 enum class AdviceKind : std::uint8_t {
   kWait,            // terminating pods, or pods that are about to be bound, will make room
   kSmallerRequest,  // a smaller share, fewer GPUs, a smaller slice
+  kProfile,         // another MIG profile, which is not smaller
   kModel,           // the pod accepts other GPU models
   kIsolation,       // the pod accepts another isolation
   kEnd,             // pods on one node end
@@ -68,7 +71,7 @@ enum class AdviceKind : std::uint8_t {
 inline constexpr base::EnumNames kAdviceKindNames{std::array{
     base::EnumName{AdviceKind::kWait, "wait"},
     base::EnumName{AdviceKind::kSmallerRequest, "smaller-request"},
-    base::EnumName{AdviceKind::kModel, "model"},
+    base::EnumName{AdviceKind::kProfile, "profile"}, base::EnumName{AdviceKind::kModel, "model"},
     base::EnumName{AdviceKind::kIsolation, "isolation"}, base::EnumName{AdviceKind::kEnd, "end"},
     base::EnumName{AdviceKind::kMove, "move"}, base::EnumName{AdviceKind::kMode, "mode"},
     base::EnumName{AdviceKind::kLabel, "label"}, base::EnumName{AdviceKind::kCap, "cap"},
@@ -105,15 +108,21 @@ struct Advice {
 };
 
 struct Explanation {
-  std::size_t nodes = 0;
-  std::size_t feasible = 0;          // nodes with room for the pod, also by CPU and memory
-  std::vector<ReasonCount> reasons;  // of the other nodes, the nearest reason first
-  /// Nodes whose GPUs have room, but which lack CPU, memory or pod slots.
+  std::size_t nodes = 0;        // nodes that the pod is offered; all other numbers are of these
+  std::size_t known_nodes = 0;  // nodes of the snapshot
+  std::size_t feasible = 0;     // nodes with room for the pod, also by CPU and memory
+  std::vector<ReasonCount> reasons;  // nodes whose GPUs have no room, the nearest reason first
+  /// Nodes whose GPUs have room, but which lack CPU, memory or pod slots: those that are neither
+  /// feasible nor counted in `reasons`.
   std::size_t lacking_host_resources = 0;
-  std::optional<NodeReason> nearest;  // nullopt: the pod fits, or there is no node
-  std::vector<Blocker> blockers;      // at most kMaxBlockers, those who hold most first
-  std::vector<Advice> advice;         // the easiest change first; empty if the pod fits
-  std::vector<NodeReason> per_node;   // by name; only if it was asked for
+  /// The node that needs the smallest change. A node that lacks only CPU, memory or pod slots comes
+  /// after those whose GPUs wait for other pods, up to OtherKind, and before those that an operator
+  /// must change; if it is too small even when empty, it counts as TooLarge. Nullopt: the pod fits,
+  /// or no node is offered.
+  std::optional<NodeReason> nearest;
+  std::vector<Blocker> blockers;     // at most kMaxBlockers, those who hold most first
+  std::vector<Advice> advice;        // the easiest change first; empty if the pod fits
+  std::vector<NodeReason> per_node;  // by name; only if it was asked for
 };
 
 inline constexpr std::size_t kMaxBlockers = 10;
@@ -127,11 +136,14 @@ struct TermScore {
   [[nodiscard]] std::int64_t score() const { return weight * value; }
 };
 
-/// The score of a placement on one node.
+/// The score of a placement on one node. Of two nodes, the one with the higher score class wins,
+/// and if the classes are equal, the one with the lower name.
 struct PlacementScore {
   std::string node;
   std::string profile;
   std::int64_t total = 0;
+  std::int64_t score_class = 0;  // ceil(total / quantum)
+  std::int64_t quantum = 1;      // of the profile, at the demand of the decision
   std::vector<TermScore> terms;
 };
 

@@ -31,8 +31,12 @@ struct PlanInput {
   VerdictCache* cache = nullptr;
 };
 
+/// The position of a candidate that is not in the snapshot.
+inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
 struct Plan {
   std::vector<Verdict> verdicts;      // one for each candidate
+  std::vector<std::uint32_t> slots;   // of each candidate: its position in the snapshot, or kNoSlot
   std::optional<std::size_t> winner;  // position of the best candidate; nullopt: none is feasible
   /// The position of the best candidate besides the winner; nullopt: no other one is feasible.
   std::optional<std::size_t> runner_up;

@@ -5,6 +5,8 @@
 // once one of the ledger's generations is higher, even if that generation grew before the refusal
 // was noted.
 //
+// A new pod may have the namespace and name of one that is still in the table.
+//
 // Thread-safe. There are three tables: the records shown by the API server, the records made by
 // intern() and not stored yet, and the refusals. Each has at most max_pending_pods entries.
 #pragma once
@@ -20,6 +22,7 @@
 #include "snug/base/ids.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
+#include "snug/model/pod_name_index.hpp"
 #include "snug/model/reasons.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/service/pod_info.hpp"
@@ -60,8 +63,8 @@ class PendingPods {
 
   /// The unbound pod as the API server last showed it. Null: it is not in the table.
   [[nodiscard]] PodInfoPtr find(std::string_view uid) const;
-  /// The unbound pod with this namespace and name. Null: it is not in the table. Takes time in
-  /// proportion to the number of pods.
+  /// The unbound pod with this namespace and name; if there are several, the one that came last
+  /// into the table. Null: there is none. Takes constant time.
   [[nodiscard]] PodInfoPtr find(std::string_view name_space, std::string_view name) const;
   [[nodiscard]] std::vector<PendingRow> rows() const;
   [[nodiscard]] std::size_t size() const;
@@ -84,12 +87,15 @@ class PendingPods {
   template <typename T>
   using ByUid = std::unordered_map<std::string, T, model::StringHash, std::equal_to<>>;
 
+  void store(PodInfoPtr pod) SNUG_REQUIRES(mutex_);
+  void erase(ByUid<PodInfoPtr>::iterator unbound_pod) SNUG_REQUIRES(mutex_);
   void forget_refusal(std::string_view uid) SNUG_REQUIRES(mutex_);
 
   const std::size_t max_pending_pods_;
   mutable base::Mutex mutex_;
   ByUid<PodInfoPtr> unbound_pods_
       SNUG_GUARDED_BY(mutex_);  // the unbound pods, as the API server has shown them
+  model::PodNameIndex names_ SNUG_GUARDED_BY(mutex_);   // the pods of unbound_pods_
   ByUid<PodInfoPtr> interned_ SNUG_GUARDED_BY(mutex_);  // records made by intern(), not stored yet
   ByUid<PodRefusal> refusals_ SNUG_GUARDED_BY(mutex_);
   // For each generation, the number of refusals that wait for a higher one.

@@ -1,7 +1,7 @@
 // Kubernetes events about single pods: which GPU a bound pod was given (GpuAssigned), why a pod is
-// refused (GpuRefused), and a key that looks like a request but is none (GpuRequestIgnored). The
-// calls that note something are fast and drop what is too much; tick() finds the sentences and
-// passes them to the API port, at most pod_events_per_s.
+// refused (GpuRefused), and a key that looks like a GPU request but is not one (GpuRequestIgnored).
+// The calls that note something are fast and drop what exceeds a limit; tick() finds the sentences
+// and passes them to the API port, at most pod_events_per_s.
 //
 // Refusals: one event for each pod and reason in refusal_event_repeat_ms, and only if the pod is
 // still refused refusal_event_delay_ms after filter refused it. Likely mistakes: one event for each
@@ -29,6 +29,7 @@
 #include "snug/model/reasons.hpp"
 #include "snug/model/reservation.hpp"
 #include "snug/service/pending_pods.hpp"
+#include "snug/service/placement_log.hpp"
 #include "snug/service/ports.hpp"
 #include "snug/service/readiness.hpp"
 #include "snug/service/service_options.hpp"
@@ -42,6 +43,7 @@ struct PodEventsParts {
   ledger::Ledger& ledger;
   const PendingPods& pending;
   const Readiness& readiness;
+  const PlacementLog& placements;
   ExplainService& explanations;
   ApiPort& api;
   Metrics& metrics;

@@ -74,9 +74,10 @@ class ApiPort {
   [[nodiscard]] virtual base::Result<void> write_mirror_parameters(
       const std::optional<admission::CardRange>& cards) = 0;
 
-  /// Queues an event and returns without waiting. If the queue is full, the event is dropped and
-  /// counted in the metrics.
-  virtual void notify(const model::Notice& notice) = 0;
+  /// Queues an event and returns without waiting. If the queue is full, drops the event, counts
+  /// that in the metrics and returns false. Returns true also for an event that is not queued
+  /// because an identical one was queued a short time ago.
+  virtual bool notify(const model::Notice& notice) = 0;
 };
 
 /// One Lease: the one that elects the leading Snug (leader/election.hpp), or a scheduler's.

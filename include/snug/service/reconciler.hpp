@@ -1,7 +1,7 @@
 // Keeps the ledger consistent with the API server. Passes each list and watch event to the jobs
 // that it concerns (NodeIntake, BoundPods, PodNominator and PendingPods in src/service, and the
 // ledger's DemandTracker), and runs the periodic jobs (BindSettler, PodWaker, ClosureReporter,
-// LayoutReporter and NodeMirror). It decides no placement.
+// LayoutReporter, NodeEvents and NodeMirror). It decides no placement.
 //
 // The watch threads make the calls of ClusterSink, and another thread calls tick(). Calls about
 // nodes must not overlap each other. The same holds for calls about pods, and for calls of tick().
@@ -62,6 +62,9 @@ class Reconciler final : public ClusterSink {
 
   void unbound_pod_changed(model::PodFacts facts);
   void note_demand(const PodInfo& pod);
+  /// Notes the pods that Snug has bound for the events about them. The success of a bind may be
+  /// known from its answer, a GET, a list or the watch.
+  void note_own_binds();
 
   ReconcilerParts parts_;
   std::unique_ptr<Jobs> jobs_;

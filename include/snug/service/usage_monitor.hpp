@@ -2,7 +2,7 @@
 // it for GET /v1/history. The samples are lost when the program ends.
 //
 // Thread-safe. tick() must be called by one thread at a time. Nothing here holds the ledger's mutex
-// for longer than a copy of a pointer or of one entry.
+// for longer than a copy of a pointer or the look-up of 1,024 pending pods, some 100 us.
 #pragma once
 
 #include <chrono>

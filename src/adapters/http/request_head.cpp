@@ -4,6 +4,8 @@
 #include <ranges>
 #include <utility>
 
+#include "snug/base/limits.hpp"
+
 namespace snug::http {
 namespace {
 
@@ -64,7 +66,7 @@ std::string percent_decoded(std::string_view encoded, bool plus_is_blank) {
 }
 
 HttpRefusal header_too_long() {
-  return {431, "a header is longer than the " + std::to_string(kMaxHeaderLine) +
+  return {431, "a header is longer than the " + std::to_string(base::kMaxHeaderLineBytes) +
                    " bytes that are allowed"};
 }
 
@@ -73,7 +75,7 @@ HttpRefusal head_too_large(std::string_view head, const base::Limits& limits) {
       head.substr(0, static_cast<std::size_t>(limits.max_header_bytes) + 1);
   take_head_line(head_rest);
   while (!head_rest.empty()) {
-    if (take_head_line(head_rest).size() > kMaxHeaderLine) return header_too_long();
+    if (take_head_line(head_rest).size() > base::kMaxHeaderLineBytes) return header_too_long();
   }
   return {431, "the request line and the headers are larger than the " +
                    std::to_string(limits.max_header_bytes) + " bytes that are allowed"};
@@ -99,13 +101,14 @@ class HeadReader {
     const bool printable = std::ranges::none_of(
         target, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
     if (!is_token(head_.method) || target.empty() || !printable) return invalid_line();
-    if (target.size() > kMaxTarget) return HttpRefusal{414, "the request's path is too long"};
+    if (target.size() > base::kMaxTargetBytes)
+      return HttpRefusal{414, "the request's path is too long"};
     parse_target(target);
     return std::nullopt;
   }
 
   [[nodiscard]] std::optional<HttpRefusal> parse_header(std::string_view header_line) {
-    if (header_line.size() + kLineEnd.size() > kMaxHeaderLine) return header_too_long();
+    if (header_line.size() + kLineEnd.size() > base::kMaxHeaderLineBytes) return header_too_long();
     if (head_.headers.size() == max_headers_) {
       return HttpRefusal{431, "the request has more than the " + std::to_string(max_headers_) +
                                   " headers that are allowed"};

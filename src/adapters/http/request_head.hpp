@@ -21,11 +21,6 @@ struct HttpRefusal {
   std::string sentence;
 };
 
-/// Maximum length in bytes of a header line with its CR LF, and of a request target. Common HTTP
-/// servers have the same limits, so these need not be configurable.
-inline constexpr std::size_t kMaxHeaderLine = 8'192;
-inline constexpr std::size_t kMaxTarget = 8'192;
-
 /// A parsed head. The method and the headers are views into the text that was parsed.
 struct RequestHead {
   struct Header {

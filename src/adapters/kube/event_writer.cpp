@@ -61,15 +61,15 @@ EventWriter::~EventWriter() {
   writer_thread_.join();
 }
 
-void EventWriter::notify(const model::Notice& notice) {
+bool EventWriter::notify(const model::Notice& notice) {
   std::string repeat_key = notice.uid;
   repeat_key.append("\n").append(notice.reason).append("\n").append(notice.note);
   const base::MutexLock lock(mutex_);
   forget_old_events();
-  if (recent_event_keys_.contains(repeat_key)) return;
+  if (recent_event_keys_.contains(repeat_key)) return true;
   if (event_queue_.size() >= static_cast<std::size_t>(limits_.max_queued_events)) {
     metrics_.event_dropped();
-    return;
+    return false;
   }
   if (recent_events_.size() >= static_cast<std::size_t>(limits_.max_queued_events))
     forget_oldest_event();
@@ -77,6 +77,7 @@ void EventWriter::notify(const model::Notice& notice) {
   recent_event_keys_.insert(std::move(repeat_key));
   event_queue_.push_back(notice);
   queue_changed_.notify_one();
+  return true;
 }
 
 void EventWriter::forget_old_events() {

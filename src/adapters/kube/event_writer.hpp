@@ -26,7 +26,8 @@ class EventWriter {
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
-  void notify(const model::Notice& notice) SNUG_EXCLUDES(mutex_);
+  /// Returns as ApiPort::notify() does.
+  bool notify(const model::Notice& notice) SNUG_EXCLUDES(mutex_);
 
  private:
   void forget_old_events() SNUG_REQUIRES(mutex_);

@@ -260,6 +260,6 @@ base::Result<void> KubeApi::write_mirror_parameters(
       reply);
 }
 
-void KubeApi::notify(const model::Notice& notice) { state_->event_writer.notify(notice); }
+bool KubeApi::notify(const model::Notice& notice) { return state_->event_writer.notify(notice); }
 
 }  // namespace snug::kube

@@ -191,12 +191,13 @@ std::optional<admission::CardRange> MemoryApi::mirror_parameters() const {
   return mirror_parameters_;
 }
 
-void MemoryApi::notify(const model::Notice& notice) {
+bool MemoryApi::notify(const model::Notice& notice) {
   const base::MutexLock lock(mutex_);
   notices_.push_back(notice);
   while (static_cast<std::int64_t>(notices_.size()) > limits_.max_queued_events) {
     notices_.pop_front();
   }
+  return true;
 }
 
 base::Result<void> MemoryApi::post_pod(const model::PodFacts& pod) {

@@ -33,7 +33,7 @@ class ClusterApi final : public UnmirroredApi {
   base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
                                                        std::string_view name) override;
   base::Result<void> wake_pending_pods(base::Generation room) override;
-  void notify(const model::Notice& /*notice*/) override {}
+  bool notify(const model::Notice& /*notice*/) override { return true; }
 
   /// If `on`, get_pod() sometimes returns "not found" for a pod that exists.
   void tell_lies(bool on) { lies_ = on; }

@@ -44,7 +44,7 @@ class World final : public UnmirroredApi {
   base::Result<std::optional<model::PodFacts>> get_pod(std::string_view name_space,
                                                        std::string_view name) override;
   base::Result<void> wake_pending_pods(base::Generation room) override;
-  void notify(const model::Notice& /*notice*/) override {}
+  bool notify(const model::Notice& /*notice*/) override { return true; }
 
   void set_hooks(Hooks hooks) { hooks_ = std::move(hooks); }
   void set_faults(bool on) { faults_ = on; }

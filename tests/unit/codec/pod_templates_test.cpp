@@ -75,8 +75,11 @@ TEST(PodTemplatesTest, SaysWhatIsWrong) {
 TEST(PodTemplatesTest, AWrittenManifestHasTheSameFacts) {
   const auto pods = read_pod_templates(
       R"({"kind":"Pod","metadata":{"name":"a","namespace":"n","labels":{"x":"y"},)"
-      R"("annotations":{"gpu-memory.c":"4G","team/gpu-fracton":"0.5"}},)"
+      R"("annotations":{"gpu-memory.c":"4G","gpu_fraction":"0.5"}},)"
       R"("spec":{"schedulerName":"snug","priority":7,"schedulingGates":[{"name":"g"}],)"
+      R"("overhead":{"cpu":"10m","memory":"16Mi"},"resources":{"requests":{"cpu":"3","memory":"2Gi"}},)"
+      R"("affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{}],)"
+      R"("preferredDuringSchedulingIgnoredDuringExecution":[{}]}},)"
       R"("initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always",)"
       R"("resources":{"requests":{"cpu":"250m"}}}],"containers":[{"name":"c","resources":)"
       R"({"requests":{"memory":"1Gi"},"limits":{"aliyun.com/gpu-mem":"4","nvidia.com/gpu":"2","snug.dev/gpu-milli":"250",)"
@@ -91,6 +94,23 @@ TEST(PodTemplatesTest, AWrittenManifestHasTheSameFacts) {
   after->annotation_bytes = 0;
   EXPECT_EQ(*after, before);
   EXPECT_EQ(before.stray_keys.size(), 2U);
+  EXPECT_EQ(before.overhead, (model::HostResources{10, 16 << 20}));
+  EXPECT_EQ(before.pod_level_cpu_milli, 3000);
+}
+
+TEST(PodTemplatesTest, AWrittenManifestHasTheConstraintsAndPreferencesOfThePod) {
+  for (const bool constrained : {false, true}) {
+    for (const bool prefers : {false, true}) {
+      model::PodFacts before{.name_space = "n", .name = "a"};
+      before.has_other_constraints = constrained;
+      before.has_soft_preferences = prefers;
+      before.containers.emplace_back().name = "c";
+      const std::string manifest = write_pod_manifest(before);
+      const auto after = KubeObjectReader(base::Limits{}).read_pod(manifest);
+      ASSERT_TRUE(after) << after.error().message;
+      EXPECT_EQ(*after, before) << manifest;
+    }
+  }
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(TopRowsTest, NodesAreChosenAndSorted) {
   EXPECT_THAT(chosen({.sort_key = "free"}), ElementsAre(0, 2, 1)) << "equal ones by name";
   EXPECT_THAT(chosen({.sort_key = "closed"}), ElementsAre(0, 1, 2));
   EXPECT_EQ(ctl::choose_nodes(nodes, {.names = {"a", "z"}}).error().message,
-            "Snug knows no node \"z\"");
+            "Snug does not know a node \"z\"");
 }
 
 TEST(TopRowsTest, NodesWithoutGpusAreShownIfTheyAreNamedOrSayWhy) {
@@ -156,7 +156,7 @@ TEST(TopRowsTest, GpusAreChosenAndSorted) {
   EXPECT_EQ(chosen({.names = {"a"}, .sort_key = "memory"}), "a0@0 a1@1 a2@2 ");
   EXPECT_EQ(chosen({.sort_key = "free-memory"}), "a1@1 a2@2 c0@4 c1@5 a0@0 b0@3 ");
   EXPECT_EQ(ctl::choose_gpus(nodes, {.names = {"a", "a/3"}}).error().message,
-            "Snug knows no GPU \"a/3\"");
+            "Snug does not know a GPU \"a/3\"");
 }
 
 TEST(TopRowsTest, PodsAndNamespacesAreChosenAndSorted) {
@@ -175,7 +175,7 @@ TEST(TopRowsTest, PodsAndNamespacesAreChosenAndSorted) {
   EXPECT_THAT(chosen({.sort_key = "compute"}), ElementsAre(0, 2, 1));
   EXPECT_THAT(chosen({.sort_key = "pending"}), ElementsAre(1, 0, 2));
   EXPECT_EQ(ctl::choose_pods(pods, {.name_space = "web", .names = {"y"}}).error().message,
-            "Snug knows no GPU pod \"y\"");
+            "Snug does not know a GPU pod \"y\"");
 
   const std::vector<codec::ShownNamespace> namespaces{
       {.name = "ml", .pods = 2, .memory_mib = 5, .compute_milli = 100, .cap_milli = 200},

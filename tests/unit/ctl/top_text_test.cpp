@@ -104,6 +104,15 @@ TEST(TopTextTest, ANodeInDetailHasItsHoldersAndItsSlicesAtTheirPlaces) {
             "n1  pool shares  closed: BadInventory: it is not JSON");
 }
 
+TEST(TopTextTest, DevicesOfTheKubeletAreALineOfTheSums) {
+  ctl::NodeSums sums;
+  EXPECT_EQ(ctl::sums_lines(1, sums, {}).size(), 2U);
+  sums.kubelet_units = 1;
+  EXPECT_EQ(ctl::sums_lines(1, sums, {}).back(), "plus 1 device assigned by the kubelet");
+  sums.kubelet_units = 2;
+  EXPECT_EQ(ctl::sums_lines(1, sums, {}).back(), "plus 2 devices assigned by the kubelet");
+}
+
 TEST(TopTextTest, SlicesThatOverlapOrLeaveTheAxisAreOnlyListed) {
   std::vector<ShownNode> nodes{a100_node()};
   nodes[0].gpus = {nodes[0].gpus[3]};

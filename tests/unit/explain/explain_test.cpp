@@ -4,15 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "snug/explain/event_sentences.hpp"
 #include "support/repack_scenario.hpp"
 
 namespace snug::explain_test {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 explain::Explanation explained(const RepackScenario& on) {
@@ -102,30 +106,44 @@ TEST(ExplainTest, TheEndOfTheFewestAndSmallestPodsIsAdvised) {
   const RepackScenario on({"n1: A 1000", "n2: A 1000"},
                           {"a n1 g0:300", "b n1 g0:400", "c n2 g0:600"}, make_fraction(650));
   EXPECT_EQ(advice_of(explained(on), explain::AdviceKind::kEnd),
-            "the pod will fit on node n2 when default/c has ended")
+            "the pod will fit on node n2 once default/c has ended")
       << "one pod of either node suffices; n2 has more room";
   RepackScenario one = on;
   one.protected_uids = {"c"};
   EXPECT_EQ(advice_of(explained(one), explain::AdviceKind::kEnd),
-            "the pod will fit on node n1 when default/b has ended")
+            "the pod will fit on node n1 once default/b has ended")
       << "the end of a would not suffice";
   RepackScenario two = on;
   two.incoming.request = make_whole(1);
   two.protected_uids = {"c"};
   EXPECT_EQ(advice_of(explained(two), explain::AdviceKind::kEnd),
-            "the pod will fit on node n1 when default/a, default/b have ended");
+            "the pod will fit on node n1 once default/a and default/b have ended");
+  const RepackScenario eight({"n1: A 1000"},
+                             {"a n1 g0:100", "b n1 g0:100", "c n1 g0:100", "d n1 g0:100",
+                              "e n1 g0:100", "f n1 g0:100", "g n1 g0:100", "h n1 g0:100"},
+                             make_whole(1));
+  EXPECT_EQ(advice_of(explained(eight), explain::AdviceKind::kEnd),
+            "the pod will fit on node n1 once default/a, default/b, default/c, default/d, "
+            "default/e and 3 more have ended");
 }
 
 TEST(ExplainTest, TerminatingPodsAreWaitedFor) {
   const RepackScenario on({"n1: A 1000"}, {"a n1 g0:600 ending"}, make_fraction(500));
   EXPECT_EQ(advice_of(explained(on), explain::AdviceKind::kWait),
-            "wait: the pod will fit on node n1 when the terminating default/a has ended");
+            "wait: the pod will fit on node n1 once default/a, which is terminating, is gone");
+  const RepackScenario three({"n1: A 1000"},
+                             {"a n1 g0:300 ending", "b n1 g0:300 ending", "c n1 g0:300 ending"},
+                             make_whole(1));
+  EXPECT_EQ(advice_of(explained(three), explain::AdviceKind::kWait),
+            "wait: the pod will fit on node n1 once default/a, default/b and default/c, which are "
+            "terminating, are gone");
 }
 
 TEST(ExplainTest, MovesAreThoseOfDefrag) {
   const RepackScenario on({"n1: A 1000 x2"}, {"a n1 g0:500", "b n1 g1:400"}, make_whole(1));
-  EXPECT_THAT(advice_of(explained(on), explain::AdviceKind::kMove),
-              HasSubstr("moving default/b from node n1 to node n1"));
+  EXPECT_EQ(advice_of(explained(on), explain::AdviceKind::kMove),
+            "the pod will fit on node n1 after moving default/b from node n1 to node n1 (to move a "
+            "pod, delete it; its controller creates a new one)");
 }
 
 TEST(ExplainTest, ModelsAndIsolationThatExcludeEveryNode) {
@@ -143,8 +161,52 @@ TEST(ExplainTest, ModelsAndIsolationThatExcludeEveryNode) {
   const explain::Explanation explanation = explained(isolation);
   EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kIsolation),
             "with gpu-isolation any the pod would fit now, on node n1");
-  EXPECT_THAT(advice_of(explanation, explain::AdviceKind::kMode),
-              HasSubstr("node n1 would take the pod if the `modes`"));
+  EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kMode),
+            "node n1 would take the pod if the `modes` of its GPUs in its inventory allowed mps");
+}
+
+TEST(ExplainTest, EachModeThatSufficesIsAdvisedByItself) {
+  const std::string allowed =
+      "node n1 would take the pod if the `modes` of its GPUs in its inventory allowed ";
+  const RepackScenario share({"n1: A 1000 modes=whole"}, {}, make_fraction(500));
+  EXPECT_EQ(advice_of(explained(share), explain::AdviceKind::kMode),
+            allowed + "time-slicing; " + allowed + "mps");
+  const RepackScenario whole({"n1: A 1000 modes=mps"}, {}, make_whole(1));
+  EXPECT_EQ(advice_of(explained(whole), explain::AdviceKind::kMode), allowed + "whole");
+}
+
+TEST(ExplainTest, OnlySmallerMigProfilesAreSmallerRequests) {
+  struct Row {
+    std::string node;
+    std::vector<std::string> pods;
+    std::string profile;
+    explain::AdviceKind kind;
+    std::string sentence;  // before `would fit now`
+  };
+  using enum explain::AdviceKind;
+  const std::string a100_40 = "n1: NVIDIA-A100-SXM4-40GB 40960 mig | dynamic";
+  const std::string a100_80 = "n1: NVIDIA-A100-SXM4-80GB 81920 mig | dynamic";
+  const std::vector<Row> rows = {
+      {a100_80, {}, "1g.5gb", kProfile, "a larger MIG profile: gpu-mig-profile=1g.10gb"},
+      {a100_80, {}, "4g.20gb", kSmallerRequest, "a smaller MIG profile: gpu-mig-profile=2g.20gb"},
+      {a100_40,
+       {"a n1 m0:1g.5gb@6"},
+       "7g.40gb",
+       kSmallerRequest,
+       "a smaller MIG profile: gpu-mig-profile=4g.20gb"},
+      {a100_40,
+       {"a n1 m0:4g.20gb@0", "b n1 m0:1g.5gb@4"},
+       "3g.20gb",
+       kSmallerRequest,
+       "a smaller MIG profile: gpu-mig-profile=1g.10gb"},
+  };
+  for (const Row& row : rows) {
+    const RepackScenario on({row.node}, row.pods, make_slice_request(row.profile));
+    const explain::Explanation explanation = explained(on);
+    EXPECT_EQ(advice_of(explanation, row.kind), row.sentence + " would fit now, on node n1");
+    const auto other = row.kind == kProfile ? kSmallerRequest : kProfile;
+    EXPECT_EQ(advice_of(explanation, other), "") << row.profile;
+  }
 }
 
 TEST(ExplainTest, ACapIsToldWithItsAmounts) {
@@ -169,8 +231,72 @@ TEST(ExplainTest, NodesWithoutCpuAreToldApart) {
   const explain::Explanation explanation = explained(on);
   EXPECT_EQ(explanation.feasible, 0);
   EXPECT_EQ(explanation.lacking_host_resources, 1);
+  ASSERT_TRUE(explanation.nearest.has_value());
+  EXPECT_EQ(explanation.nearest->code, model::ReasonCode::kNone);
+  EXPECT_EQ(explanation.nearest->sentence,
+            "the GPUs of node n1 have room, but the node lacks 1 CPU");
+  EXPECT_TRUE(explanation.blockers.empty());
   EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kEnd),
-            "the pod will fit on node n1 when default/a has ended");
+            "the pod will fit on node n1 once default/a has ended");
+}
+
+TEST(ExplainTest, AHostShortfallIsToldWithItsAmounts) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  struct Row {
+    model::HostResources all;
+    std::int64_t pod_slots;
+    model::HostResources requested;
+    std::string lacking;
+  };
+  // The pod on the node requests 3 CPUs.
+  const std::vector<Row> rows = {
+      {{4000, 8192 * kMiB}, 110, {3000, 0}, "lacks 2 CPUs"},
+      {{4000, 8192 * kMiB}, 110, {1500, 0}, "lacks 0.5 CPUs"},
+      {{4000, 8192 * kMiB},
+       110,
+       {0, 12288 * kMiB},
+       "lacks 4 GiB of memory; it is too small for the pod even when empty"},
+      {{16000, 512 * kMiB},
+       110,
+       {0, 700 * kMiB + 1},
+       "lacks 189 MiB of memory; it is too small for the pod even when empty"},
+      {{3000, 8192 * kMiB},
+       1,
+       {2000, 9830 * kMiB},
+       "lacks 2 CPUs and 1.6 GiB of memory and has no free pod slot; it is too small for the pod "
+       "even when empty"},
+      {{16000, 8192 * kMiB}, 1, {1000, 0}, "has no free pod slot"},
+  };
+  for (const Row& row : rows) {
+    RepackScenario on({"n1: A 1000"}, {"a n1 g0:300 cpu=3000"}, make_fraction(500));
+    on.inventories.front().host = {.resources = row.all, .pod_slots = row.pod_slots, .known = true};
+    on.incoming.host = row.requested;
+    const explain::Explanation explanation = explained(on);
+    ASSERT_TRUE(explanation.nearest.has_value()) << row.lacking;
+    EXPECT_EQ(explanation.nearest->sentence,
+              "the GPUs of node n1 have room, but the node " + row.lacking);
+  }
+}
+
+TEST(ExplainTest, AHostShortfallIsBetweenOtherPodsAndTheOperator) {
+  const auto nearest = [](const std::vector<std::string>& nodes,
+                          const std::vector<std::string>& pods, std::int64_t cpu_milli) {
+    RepackScenario on(nodes, pods, make_fraction(500));
+    for (model::NodeInventory& inventory : on.inventories) {
+      if (inventory.name.starts_with("cpu")) {
+        inventory.host = {.resources = {4000, 1 << 30}, .pod_slots = 110, .known = true};
+      }
+    }
+    on.incoming.host.cpu_milli = cpu_milli;
+    const explain::Explanation explanation = explained(on);
+    return explanation.nearest ? explanation.nearest->node : "";
+  };
+  const std::vector<std::string> pods = {"a cpu1 g0:100 cpu=3500", "b cpu2 g0:100 cpu=3000"};
+  EXPECT_EQ(nearest({"cpu1: A 1000", "cpu2: A 1000"}, pods, 2000), "cpu2") << "it lacks less";
+  EXPECT_EQ(nearest({"cpu1: A 1000", "full: A 1000"}, {pods[0], "c full g0:900"}, 2000), "full");
+  EXPECT_EQ(nearest({"cpu1: A 1000", "whole: A 1000 | pool=whole"}, {pods[0]}, 2000), "cpu1");
+  EXPECT_EQ(nearest({"cpu1: A 1000", "whole: A 1000 | pool=whole"}, {pods[0]}, 8000), "whole")
+      << "cpu1 is too small for the pod";
 }
 
 TEST(ExplainTest, RequestsAreToldInWords) {
@@ -196,6 +322,110 @@ TEST(ExplainTest, EachNodeHasItsOwnReason) {
   EXPECT_EQ(reasons[0].node, "n1");
   EXPECT_THAT(reasons[0].sentence, HasSubstr("lacks 100 MiB and 10 %"));
   EXPECT_EQ(reasons[1].code, model::ReasonCode::kNone);
+}
+
+TEST(ExplainTest, OnlyOfferedNodesAreExplained) {
+  RepackScenario on({"n1: A 1000", "n2: A 1000", "n3: A 1000", "n4: A 1000"},
+                    {"a n1 g0:600", "b n2 g0:800 ending"}, make_fraction(500));
+  on.incoming.name_space = "team";
+  const model::Snapshot snapshot = on.snapshot();
+  const std::vector<std::uint32_t> offered = {0, 1, 99};  // there is no node 99
+  const explain::ExplainInput input{.snapshot = snapshot,
+                                    .incoming = on.incoming.view(),
+                                    .protected_uids = {},
+                                    .offered = offered,
+                                    .per_node = true};
+  const explain::Explanation explanation = explain::explain(input);
+  EXPECT_EQ(explanation.nodes, 2);
+  EXPECT_EQ(explanation.known_nodes, 4);
+  EXPECT_EQ(explanation.feasible, 0) << "n3 and n4 have room, but are not offered";
+  ASSERT_EQ(explanation.reasons.size(), 1);
+  EXPECT_EQ(explanation.reasons[0].nodes, 2);
+  ASSERT_EQ(explanation.per_node.size(), 2);
+  ASSERT_TRUE(explanation.nearest.has_value());
+  EXPECT_EQ(explanation.nearest->node, "n1");
+  EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kSmallerRequest),
+            "a smaller request: gpu-fraction=0.4 would fit now, on node n1");
+  EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kWait),
+            "wait: the pod will fit on node n2 once default/b, which is terminating, is gone");
+  EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kEnd),
+            "the pod will fit on node n1 once default/a has ended");
+  EXPECT_FALSE(explain::compare_best(input).has_value());
+}
+
+TEST(ExplainTest, PodsMayMoveToNodesThatAreNotOffered) {
+  const RepackScenario on({"n1: A 1000", "n2: A 1000"}, {"a n1 g0:500"}, make_whole(1));
+  const model::Snapshot snapshot = on.snapshot();
+  const std::vector<std::uint32_t> offered = {0};
+  const explain::Explanation explanation = explain::explain({.snapshot = snapshot,
+                                                             .incoming = on.incoming.view(),
+                                                             .protected_uids = {},
+                                                             .offered = offered});
+  EXPECT_THAT(advice_of(explanation, explain::AdviceKind::kMove),
+              HasSubstr("will fit on node n1 after moving default/a from node n1 to node n2 ("));
+}
+
+TEST(ExplainTest, ThePlacementIsTheBestOfTheOfferedNodes) {
+  const RepackScenario on({"n1: A 1000", "n2: A 1000", "n3: A 1000"},
+                          {"a n1 g0:500", "b n2 g0:300"}, make_fraction(500));
+  const model::Snapshot snapshot = on.snapshot();
+  const std::vector<std::uint32_t> offered = {1, 2};
+  const auto best = explain::compare_best({.snapshot = snapshot,
+                                           .incoming = on.incoming.view(),
+                                           .protected_uids = {},
+                                           .offered = offered});
+  ASSERT_TRUE(best.has_value());
+  EXPECT_EQ(best->chosen.node, "n2") << "n1 would be better";
+  ASSERT_TRUE(best->runner_up.has_value());
+  EXPECT_EQ(best->runner_up->node, "n3");
+}
+
+TEST(ExplainTest, WithoutOfferedNodesNothingIsAdvised) {
+  const RepackScenario on({"n1: A 1000"}, {"a n1 g0:600"}, make_fraction(500));
+  const model::Snapshot snapshot = on.snapshot();
+  const explain::Explanation explanation =
+      explain::explain({.snapshot = snapshot,
+                        .incoming = on.incoming.view(),
+                        .protected_uids = {},
+                        .offered = std::span<const std::uint32_t>{}});
+  EXPECT_EQ(explanation.nodes, 0);
+  EXPECT_EQ(explanation.known_nodes, 1);
+  EXPECT_FALSE(explanation.nearest.has_value());
+  EXPECT_TRUE(explanation.advice.empty());
+}
+
+TEST(ExplainTest, ARefusalCountsTheOfferedNodes) {
+  const RepackScenario on({"n1: A 1000", "n2: A 1000"}, {"a n1 g0:600", "b n2 g0:800"},
+                          make_fraction(500));
+  const model::Snapshot snapshot = on.snapshot();
+  const auto sentence = [&](std::optional<std::span<const std::uint32_t>> offered) {
+    return explain::refusal_sentence({model::ReasonCode::kNoRoom, {}},
+                                     explain::explain({.snapshot = snapshot,
+                                                       .incoming = on.incoming.view(),
+                                                       .protected_uids = {},
+                                                       .offered = offered}));
+  };
+  const std::vector<std::uint32_t> second = {1};
+  EXPECT_THAT(sentence(std::nullopt), HasSubstr(" (2 of 2 nodes). Nearest: GPU 0 (A) of node n1"));
+  EXPECT_THAT(sentence(second), HasSubstr(" (1 of 1 node). Nearest: GPU 0 (A) of node n2"));
+}
+
+TEST(ExplainTest, TheSampleHasEveryReasonInAVeryLargeCluster) {
+  // More nodes are full than 16 bits can count. Of those of another pool, only the last one has a
+  // GPU that is large enough, and the others have more free room.
+  std::vector<std::string> nodes = {"full: A 1000"};
+  for (int i = 10; i < 25; ++i)
+    nodes.push_back("pool" + std::to_string(i) + ": A 400 x2 | pool=whole");
+  nodes.emplace_back("pool25: A 1000 | pool=whole");
+  const RepackScenario on(nodes, {"a full g0:1000 tied"}, make_memory(600));
+  model::Snapshot snapshot = on.snapshot();
+  std::vector<model::NodeStatePtr> states(66'000, snapshot.nodes[0]);
+  for (std::size_t slot = 0; slot < nodes.size(); ++slot) states[slot] = snapshot.nodes[slot];
+  snapshot.nodes = model::NodeTable(states);
+  const explain::Explanation explanation =
+      explain::explain({.snapshot = snapshot, .incoming = on.incoming.view()});
+  EXPECT_EQ(explanation.nodes, 66'000);
+  EXPECT_THAT(advice_of(explanation, explain::AdviceKind::kLabel), HasSubstr("node pool25 "));
 }
 
 TEST(ExplainTest, APlacementIsComparedTermByTerm) {

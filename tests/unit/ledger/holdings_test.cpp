@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ledger_fixture.hpp"
@@ -173,6 +176,105 @@ TEST(LedgerHoldTest, WhatOnlyAGetShowedStaysUnseenUntilTheWatchShowsIt) {
   EXPECT_TRUE(world.ledger.find("p")->confirmed);
   world.ledger.hold_from_get(share_of("p", "n1"));
   EXPECT_TRUE(world.ledger.find("p")->confirmed) << "what was seen stays seen";
+}
+
+TEST(LedgerFindTest, APodWithGpusIsFoundByNameUntilItEnds) {
+  LedgerFixture world;
+  const auto named = [](std::string_view uid, std::string_view node, const std::string& name) {
+    auto holding = make_holding(uid, node, {make_share(0, 4096, 100)});
+    holding->pod = name;
+    return holding;
+  };
+  const auto uid_of = [&](std::string_view name_space, std::string_view name) {
+    const auto entry = world.ledger.find_gpu_pod(name_space, name);
+    return entry ? entry->holding->uid : "-";
+  };
+  auto plain_pod = make_holding("host", "n1", {});
+  plain_pod->reservation.containers.clear();
+  world.ledger.hold(plain_pod);
+  world.ledger.hold(named("u1", "n1", "a"));
+  world.ledger.hold(named("u9", "no such node", "b"));
+  ASSERT_TRUE(world.reserve("c", "n2").has_value());
+  EXPECT_EQ(uid_of("default", "host"), "-") << "it holds no GPU";
+  EXPECT_EQ(uid_of("default", "a"), "u1");
+  EXPECT_EQ(uid_of("other", "a"), "-");
+  EXPECT_EQ(uid_of("default", "b"), "u9");
+  EXPECT_EQ(uid_of("default", "c"), "c");
+  world.ledger.hold(make_terminating(named("u1", "n1", "a")));
+  EXPECT_EQ(uid_of("default", "a"), "u1");
+  world.ledger.hold(named("u2", "n2", "a"));
+  EXPECT_EQ(uid_of("default", "a"), "u2") << "the newest pod with this name";
+  world.ledger.end_pod("u1");
+  EXPECT_EQ(uid_of("default", "a"), "u2");
+  world.ledger.end_pod("u2");
+  EXPECT_EQ(uid_of("default", "a"), "-");
+  world.ledger.release("c");
+  EXPECT_EQ(uid_of("default", "c"), "-");
+  world.list(world.ledger.begin_list(), {});
+  EXPECT_EQ(uid_of("default", "b"), "-");
+}
+
+TEST(LedgerFindTest, ThePodsWithAnEntryAreFoundInOneCall) {
+  LedgerFixture world;
+  std::vector<std::string> names;
+  names.reserve(3'000);
+  for (int i = 0; i < 3'000; ++i) names.push_back("p" + std::to_string(i));
+  std::unordered_set<std::string_view> expected;
+  for (const int i : {0, 1'023, 1'024, 2'048, 2'999}) {
+    const std::string& uid = names[static_cast<std::size_t>(i)];
+    world.ledger.hold(share_of(uid, "n1", 10));
+    expected.insert(uid);
+  }
+  const std::vector<std::string_view> uids(names.begin(), names.end());
+  EXPECT_EQ(world.ledger.with_entry(uids), expected);
+  EXPECT_TRUE(world.ledger.with_entry({}).empty());
+}
+
+TEST(LedgerOwnBindTest, ASuccessIsToldOnceHoweverItBecameKnown) {
+  struct Row {
+    std::string_view name;
+    std::function<void(LedgerFixture&, const model::HoldingPtr&)> ends;
+    bool is_told;
+  };
+  const std::vector<Row> rows = {
+      {"answer", [](LedgerFixture& w, const auto& /*own*/) { w.ledger.mark_bound("p"); }, true},
+      {"watch", [](LedgerFixture& w, const auto& own) { w.ledger.hold(own); }, true},
+      {"GET after an unknown outcome",
+       [](LedgerFixture& w, const auto& own) {
+         w.ledger.mark_unsettled("p");
+         w.ledger.hold_from_get(own);
+       },
+       true},
+      {"list after an unknown outcome",
+       [](LedgerFixture& w, const auto& own) {
+         w.ledger.mark_unsettled("p");
+         w.list(w.ledger.begin_list(), {own});
+       },
+       true},
+      {"bound otherwise",
+       [](LedgerFixture& w, const auto& /*own*/) { w.ledger.hold(share_of("p", "n1", 100)); },
+       false},
+      {"unknown", [](LedgerFixture& w, const auto& /*own*/) { w.ledger.mark_unsettled("p"); },
+       false},
+      {"failed", [](LedgerFixture& w, const auto& /*own*/) { w.ledger.release("p"); }, false},
+      {"deleted", [](LedgerFixture& w, const auto& /*own*/) { w.ledger.end_pod("p"); }, false},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    LedgerFixture world;
+    const auto own = world.reserve("p", "n1");
+    ASSERT_TRUE(own.has_value());
+    world.ledger.hold(share_of("of another scheduler", "n2"));
+    EXPECT_TRUE(world.ledger.take_own_binds().empty());
+    row.ends(world, *own);
+    const std::vector<model::HoldingPtr> told = world.ledger.take_own_binds();
+    ASSERT_EQ(told.size(), row.is_told ? 1U : 0U);
+    if (!row.is_told) continue;
+    EXPECT_EQ(told[0]->uid, "p");
+    world.ledger.mark_bound("p");
+    world.ledger.hold(*own);
+    EXPECT_TRUE(world.ledger.take_own_binds().empty());
+  }
 }
 
 TEST(LedgerListTest, AListThatBeganBeforeABindDoesNotUndoIt) {

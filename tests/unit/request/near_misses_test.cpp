@@ -53,8 +53,21 @@ TEST(NearMissesTest, AMisspelledAnnotationNamesTheRightKey) {
       {"snug.dev/gpu-fraction", "gpu-fraction"},
       {"nvidia.com/gpu-memory", "gpu-memory"},
       {"gp-fraction", "gpu-fraction"},
+      {"nvidia.com/gpu-fracton", "gpu-fraction"},
+      {"gpu_type", "gpu-model"},
       {"gpu-fraction", ""},
       {"gpu-memory.main", ""},
+      // The domain of somebody else.
+      {"team/gpu-fracton", ""},
+      {"example.com/gpu-fraction", ""},
+      {"example.com/gpu-type", ""},
+      {"example.com/gpu-profile", ""},
+      {"scheduling.example.com/gpu-num", ""},
+      {"a.nvidia.com/gpu-memory", ""},
+      // Words that others use too, with a domain.
+      {"nvidia.com/gpu-type", ""},
+      {"nvidia.com/gpu-cores", ""},
+      {"snug.dev/gpu-number", ""},
       {"gpu-temperature", ""},
       {"gpu-", ""},
       {"snug.dev/reservation", ""},
@@ -66,6 +79,7 @@ TEST(NearMissesTest, AMisspelledAnnotationNamesTheRightKey) {
     const auto found = request::near_misses(pod_with_annotation(row.key, "0.25"));
     if (row.meant.empty()) {
       EXPECT_THAT(found, IsEmpty()) << row.key;
+      EXPECT_FALSE(request::is_stray_annotation(row.key)) << row.key;
       continue;
     }
     ASSERT_THAT(found, SizeIs(1)) << row.key;
@@ -80,8 +94,10 @@ TEST(NearMissesTest, ALabelInPlaceOfAnAnnotationIsSaid) {
   pod.labels = {{"app", "x"}, {"gpu-fraction", "0.5"}, {"gpu-nodes", "a"}};
   const auto found = request::near_misses(pod);
   ASSERT_THAT(found, SizeIs(1));
-  EXPECT_THAT(found[0].sentence, HasSubstr("has the label gpu-fraction (\"0.5\")"));
-  EXPECT_THAT(found[0].sentence, HasSubstr("metadata.annotations"));
+  EXPECT_EQ(
+      found[0].sentence,
+      "gpu-fraction (\"0.5\") is a label of this pod, and Snug reads it only as an annotation, "
+      "under metadata.annotations");
   pod.annotations["gpu-fraction"] = "0.5";  // the label repeats the annotation
   EXPECT_THAT(request::near_misses(pod), IsEmpty());
 }
@@ -101,6 +117,13 @@ TEST(NearMissesTest, KeysOfOtherSystemsNameWhatSnugReads) {
       {"aliyun.com/gpu-mem", true, "gpushare", "gpu-memory"},
       {"volcano.sh/vgpu-memory", true, "Volcano", "gpu-memory"},
       {"volcano.sh/vgpu-number", true, "Volcano", "gpu-fraction"},
+      {"nvidia.com/vgpu-cores", true, "vgpu-manager", "gpu-compute"},
+      {"nvidia.com/vgpu-number", true, "vgpu-manager", "gpu-fraction"},
+      {"volcano.sh/vgpu-memory-percentage", true, "Volcano", "gpu-fraction"},
+      {"volcano.sh/vgpu-cores", true, "Volcano", "gpu-compute"},
+      {"volcano.sh/gpu-memory", true, "Volcano", "gpu-fraction"},
+      {"koordinator.sh/gpu-memory", true, "Koordinator", "gpu-memory"},
+      {"koordinator.sh/gpu", true, "Koordinator", "gpu-fraction"},
       {"koordinator.sh/gpu-core", true, "Koordinator", "gpu-compute"},
       {"koordinator.sh/gpu-memory-ratio", true, "Koordinator", "gpu-fraction"},
       {"elasticgpu.io/gpu-core", true, "Elastic GPU", "gpu-fraction"},
@@ -123,10 +146,10 @@ TEST(NearMissesTest, KeysOfOtherSystemsNameWhatSnugReads) {
     const auto found = request::near_misses(pod);
     ASSERT_THAT(found, SizeIs(1)) << row.key;
     EXPECT_TRUE(found[0].of_other_system);
-    EXPECT_THAT(found[0].sentence, HasSubstr(row.key + " (\"3000\") is one of "));
+    EXPECT_THAT(found[0].sentence, HasSubstr(row.key + " (\"3000\") belongs to "));
     EXPECT_THAT(found[0].sentence, HasSubstr(row.system));
-    EXPECT_THAT(found[0].sentence,
-                HasSubstr("expected the annotation " + std::string(row.instead)));
+    EXPECT_THAT(found[0].sentence, HasSubstr(", and Snug does not read it; use the annotation " +
+                                             std::string(row.instead)));
   }
 }
 
@@ -157,10 +180,10 @@ TEST(NearMissesTest, AModelThatNoNodeHasNamesTheNearest) {
       {"h100*", ""},
       {"A100*,B200", ""},
       {"!A100*", ""},
-      {"H1000*", "gpu-model (\"H1000*\") names; the models here are "},
-      {"NVIDIA-H100-80GB-HBM", "the models here are NVIDIA-H100-80GB-HBM3, "},
-      {"Tesla-T40", "the models here are Tesla-T4, "},
-      {"B200,B300", "gpu-model (\"B200,…\") names"},
+      {"H1000*", "no GPU in the cluster matches gpu-model \"H1000*\"; the models are "},
+      {"NVIDIA-H100-80GB-HBM", "; the models are NVIDIA-H100-80GB-HBM3, "},
+      {"Tesla-T40", "; the models are Tesla-T4, "},
+      {"B200,B300", "no GPU in the cluster matches gpu-model \"B200,…\"; "},
   };
   for (const Row& row : rows) {
     const auto request = request::parse_request(

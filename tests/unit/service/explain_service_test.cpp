@@ -62,6 +62,50 @@ TEST_F(ExplainServiceTest, APendingPodIsToldWhatItLacks) {
             "a smaller request: gpu-fraction=0.4 would fit now, on node n1");
 }
 
+TEST_F(ExplainServiceTest, OnlyTheOfferedNodesAreExplained) {
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960), make_node("n3", 1, 40960)});
+  place("a", "0.6", "n1");
+  const model::PodFacts pod = arrive("w", {{"gpu-fraction", "0.5"}});
+  EXPECT_EQ(explain_pod("w").at("nodes"), 3) << "no scheduler has asked about it yet";
+  EXPECT_THAT(explain_pod("w").at("notes").at(0).get<std::string>(),
+              ::testing::StartsWith("kube-scheduler's own rules"));
+  filter(pod, {"n1"});
+  json reply = explain_pod("w");
+  EXPECT_EQ(reply.at("nodes"), 1);
+  EXPECT_EQ(reply.at("feasible"), 0);
+  EXPECT_EQ(reply.at("nearest").at("node"), "n1");
+  EXPECT_FALSE(reply.contains("placement") && !reply.at("placement").is_null());
+  EXPECT_THAT(
+      reply.at("notes").at(0).get<std::string>(),
+      ::testing::StartsWith("at its last attempt kube-scheduler offered 1 of 3 nodes for the pod"));
+  for (const json& advice : reply.at("advice")) {
+    for (const char* other : {"n2", "n3"})
+      EXPECT_EQ(advice.at("sentence").get<std::string>().find(std::string("on node ") + other),
+                std::string::npos);
+  }
+  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  EXPECT_EQ(explain_pod("w").at("nodes"), 1) << "the offer is of nodes, not of their positions";
+}
+
+TEST_F(ExplainServiceTest, WhereAllNodesAreOfferedThereIsNoNote) {
+  list({make_node("n1", 1, 40960)});
+  place("a", "0.6", "n1");
+  const model::PodFacts pod = arrive("w", {{"gpu-fraction", "0.5"}});
+  filter(pod, {"n1", "unknown"});
+  EXPECT_EQ(explain_pod("w").at("notes").size(), 0);
+}
+
+TEST_F(ExplainServiceTest, ARememberedPlacementNeedsNoCall) {
+  list({make_node("n1", 1, 40960)});
+  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "0.5"}, {"gpu-fracton", "0.25"}});
+  filter(pod, {"n1"});
+  EXPECT_EQ(bind(pod, "n1"), "");
+  const int gets = api.gets;
+  EXPECT_THAT(explain_pod("a").at("notes").at(0).get<std::string>(),
+              ::testing::HasSubstr("gpu-fracton"));
+  EXPECT_EQ(api.gets, gets);
+}
+
 TEST_F(ExplainServiceTest, ABoundPodIsToldWhyItIsThere) {
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
   place("a", "0.5", "n1");
@@ -111,7 +155,7 @@ TEST_F(ExplainServiceTest, MalformedRequestsAndOtherSchedulersAreRefusals) {
   EXPECT_EQ(explain_pod("x").at("refusal").at("code"), "NotServed");
   const json hypothetical = explain({.name_space = {}, .pod = {}, .manifest = kManifest});
   EXPECT_EQ(hypothetical.at("feasible"), 1) << "admission would set the scheduler";
-  EXPECT_EQ(hypothetical.at("notes").size(), 1);
+  EXPECT_EQ(hypothetical.at("notes").size(), 2);
 }
 
 TEST_F(ExplainServiceTest, WhatCannotBeExplainedIsSaid) {

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -62,7 +63,11 @@ class ScriptedApi final : public service::ApiPort {
     if (parameters_error) return std::unexpected(*parameters_error);
     return {};
   }
-  void notify(const model::Notice& notice) override { notices.push_back(notice); }
+  bool notify(const model::Notice& notice) override {
+    if (notices.size() >= most_notices) return false;
+    notices.push_back(notice);
+    return true;
+  }
 
   using Patch = std::pair<std::string, std::optional<model::MirroredAmounts>>;
   std::vector<Patch> patches;  // by set_mirrored_capacity(), in order
@@ -80,6 +85,7 @@ class ScriptedApi final : public service::ApiPort {
   int gets = 0;
   std::vector<base::Generation> touches;
   std::vector<model::Notice> notices;
+  std::size_t most_notices = std::numeric_limits<std::size_t>::max();  // then notify() refuses
 };
 
 class SetWallClock final : public base::WallClock {

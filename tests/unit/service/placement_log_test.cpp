@@ -56,6 +56,30 @@ TEST(PlacementLogTest, ARenewedNoteIsTheNewest) {
   EXPECT_TRUE(log.take_decision("more").has_value());
 }
 
+TEST(PlacementLogTest, WhatWasOfferedIsKnownUntilTheNextDecision) {
+  service::PlacementLog log;
+  EXPECT_EQ(log.offered_to("a"), std::nullopt);
+  log.note_refusal("a", nullptr);
+  EXPECT_EQ(log.offered_to("a"), service::OfferedNodesPtr());
+  log.note_decision("a", note_for("n1"));
+  EXPECT_EQ(log.offered_to("a"), std::nullopt);
+}
+
+TEST(PlacementLogTest, EqualOffersAreKeptOnceAndTheOldestAreDropped) {
+  model::Snapshot snapshot;
+  auto names = std::make_shared<model::NameIndex>();
+  names->emplace("n1", base::NodeIndex{0});
+  snapshot.names = std::move(names);
+  service::PlacementLog log;
+  for (std::size_t i = 0; i <= base::kMaxOfferRecords; ++i)
+    log.note_refusal("pod-" + std::to_string(i), service::OfferedNodes::make(snapshot, {}));
+  EXPECT_EQ(log.offered_to("pod-0"), std::nullopt);
+  const auto offered = log.offered_to("pod-1");
+  ASSERT_TRUE(offered.has_value());
+  EXPECT_NE(*offered, nullptr);
+  EXPECT_EQ(offered, log.offered_to("pod-2"));
+}
+
 TEST(PlacementLogTest, ADroppedSnapshotIsDestroyedWhenOthersCanUseTheLog) {
   struct Row {
     std::string dropped_by;

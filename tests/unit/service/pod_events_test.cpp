@@ -31,9 +31,9 @@ class PodEventsTest : public testing::ServiceTest {
     explanations.emplace(
         service::ExplainParts{ledger, pending, readiness, *policy_store, placements, api},
         service_options());
-    events.emplace(
-        service::PodEventsParts{ledger, pending, readiness, *explanations, api, dropped, clock},
-        service_options());
+    events.emplace(service::PodEventsParts{ledger, pending, readiness, placements, *explanations,
+                                           api, dropped, clock},
+                   service_options());
     service = std::make_unique<service::ExtenderService>(
         service::ServiceParts{ledger, pending, readiness, fence, *policy_store, placements, api,
                               metrics, log, clock, nullptr, &*events},
@@ -52,6 +52,7 @@ class PodEventsTest : public testing::ServiceTest {
   }
   void wait(std::int64_t ms) {
     clock.advance(milliseconds(ms));
+    watch->tick();
     events->tick();
   }
   void place(const std::string& name, const model::StringMap& annotations,
@@ -113,9 +114,70 @@ TEST_F(PodEventsTest, EventsAboutBindsAreDroppedBeyondTheQueue) {
   start_with_events();
   list({make_node("n1", 4, 40'960)});
   for (const char* name : {"a", "b", "c"}) place(name, {{"gpu-fraction", "0.25"}});
-  EXPECT_EQ(dropped.count, 1);
   wait(1'000);
+  EXPECT_EQ(dropped.count, 1);
   EXPECT_THAT(notes("GpuAssigned"), SizeIs(2));
+}
+
+TEST_F(PodEventsTest, ABindOfUnknownOutcomeIsSaidOnceWhenItIsKnownToHaveSucceeded) {
+  struct Row {
+    const char* shown_by;
+    std::function<void(const model::PodFacts&)> show;
+    std::size_t events;
+  };
+  const Row rows[] = {
+      {"get", [](const model::PodFacts&) {}, 1},
+      {"watch", [this](const model::PodFacts& pod) { watch->pod_changed(pod); }, 1},
+      {"list",
+       [this](const model::PodFacts& pod) {
+         watch->pod_list_started();
+         watch->pods_listed({pod});
+       },
+       1},
+      {"edited",
+       [this](model::PodFacts pod) {
+         pod.annotations.erase("snug.dev/reservation");  // not the binding that Snug has sent
+         watch->pod_changed(pod);
+       },
+       0}};
+  start_with_events();
+  list({make_node("n1", 4, 40'960)});
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.shown_by);
+    api.notices.clear();
+    const model::PodFacts pod = show(row.shown_by, {{"gpu-fraction", "1"}});
+    filter(pod, {"n1"});
+    api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
+    EXPECT_THAT(bind(pod, "n1"), HasSubstr("unknown"));
+    wait(100);
+    EXPECT_THAT(notes("GpuAssigned"), IsEmpty());
+    const model::PodFacts shown = bound(pod, api.bindings.back());
+    api.pods["default/" + pod.name] = shown;
+    row.show(shown);
+    for (int i = 0; i < 3; ++i) wait(2'000);
+    EXPECT_THAT(notes("GpuAssigned"), SizeIs(row.events));
+    watch->pod_changed(shown);
+    EXPECT_EQ(bind(pod, "n1"), "");
+    wait(2'000);
+    EXPECT_THAT(notes("GpuAssigned"), SizeIs(row.events)) << "once for each pod";
+    watch->pod_gone(shown);
+  }
+}
+
+TEST_F(PodEventsTest, ABindThatTheWatchShowsBeforeItsAnswerIsSaidOnce) {
+  start_with_events();
+  list({make_node("n1", 4, 40'960)});
+  for (const bool is_answered : {true, false}) {
+    const std::string name = is_answered ? "answered" : "lost";
+    const model::PodFacts pod = show(name, {{"gpu-fraction", "1"}});
+    filter(pod, {"n1"});
+    api.on_bind = [&](const model::Binding& sent) { watch->pod_changed(bound(pod, sent)); };
+    if (!is_answered)
+      api.bind_answers.emplace_back(base::fail(base::ErrorCode::kUnknown, "timed out"));
+    bind(pod, "n1");
+    wait(1'000);
+    EXPECT_THAT(notes("GpuAssigned"), SizeIs(is_answered ? 1 : 2)) << name;
+  }
 }
 
 TEST_F(PodEventsTest, ARefusedPodSaysWhatIsLackingAndWhatWouldHelp) {
@@ -129,7 +191,7 @@ TEST_F(PodEventsTest, ARefusedPodSaysWhatIsLackingAndWhatWouldHelp) {
   wait(1);
   ASSERT_THAT(notes("GpuRefused"), SizeIs(1));
   const std::string note = notes("GpuRefused")[0];
-  EXPECT_THAT(note, StartsWith("NoRoom: no GPU has room for the request (1 of 1 nodes). Nearest: "
+  EXPECT_THAT(note, StartsWith("NoRoom: no GPU has room for the request (1 of 1 node). Nearest: "
                                "GPU 0 (NVIDIA-A100-SXM4-40GB) of node n1"));
   EXPECT_THAT(note, HasSubstr(". What would help: "));
   EXPECT_LT(note.size(), 1'024U);
@@ -202,9 +264,8 @@ TEST_F(PodEventsTest, AModelThatNoNodeHasIsSaid) {
   filter(show("b", {{"gpu-fraction", "0.5"}, {"gpu-model", "A1000*"}}), {"n1"});
   wait(limits.refusal_event_delay_ms);
   EXPECT_THAT(notes("GpuRefused"),
-              ElementsAre(HasSubstr("no GPU of the cluster is of a model that gpu-model "
-                                    "(\"A1000*\") names; the models here are "
-                                    "NVIDIA-A100-SXM4-40GB")));
+              ElementsAre(HasSubstr("no GPU in the cluster matches gpu-model \"A1000*\"; the "
+                                    "models are NVIDIA-A100-SXM4-40GB")));
 }
 
 TEST_F(PodEventsTest, ALikelyMistakeIsSaidOnceWhateverSchedulerBindsThePod) {
@@ -222,6 +283,30 @@ TEST_F(PodEventsTest, ALikelyMistakeIsSaidOnceWhateverSchedulerBindsThePod) {
       notes("GpuRequestIgnored"),
       ElementsAre("Snug does not read the annotation gpu-fracton; if the pod needs a GPU, use "
                   "gpu-fraction"));
+}
+
+TEST_F(PodEventsTest, APodOfAnotherSchedulerIsNotAdvised) {
+  scheduler_names = {"snug"};
+  start_with_events();
+  list({make_node("n1", 1, 40'960)});
+  model::PodFacts pod = make_pod("other", {{"gpu-fraction", "0.5"}});
+  pod.scheduler_name = "default-scheduler";
+  filter(show(pod), {"n1"});
+  wait(limits.refusal_event_delay_ms);
+  EXPECT_THAT(notes("GpuRefused"), ElementsAre(model::message(model::ReasonCode::kNotServed)));
+}
+
+TEST_F(PodEventsTest, TheNearestNodeIsOneThatWasOffered) {
+  start_with_events();
+  list({make_node("n1", 1, 40'960), make_node("n2", 1, 40'960)});
+  place("a", {{"gpu-fraction", "0.9"}}, "n1");
+  place("b", {{"gpu-fraction", "0.6"}}, "n2");
+  for (const char* node : {"n1", "n2"}) {
+    filter(show(std::string("w-") + node, {{"gpu-fraction", "0.5"}}), {node});
+    wait(limits.refusal_event_delay_ms);
+    ASSERT_THAT(notes("GpuRefused"), ::testing::Not(::testing::IsEmpty()));
+    EXPECT_THAT(notes("GpuRefused").back(), ::testing::HasSubstr(std::string("node ") + node));
+  }
 }
 
 TEST_F(PodEventsTest, KeysOfOtherSystemsAreSaidOnlyWhereNobodyElseReadsThem) {

@@ -120,6 +120,59 @@ TEST_F(InternTest, RecordsOfCallsEndWithTheirPods) {
   EXPECT_TRUE(record.expired());
 }
 
+service::PodInfoPtr pod_with_uid(const std::string& name, const std::string& uid) {
+  model::PodFacts facts = make_pod(name, {});
+  facts.uid = uid;
+  return std::make_shared<const service::PodInfo>(std::move(facts));
+}
+
+std::string uid_of(const service::PendingPods& pending, const std::string& name) {
+  const service::PodInfoPtr pod = pending.find("default", name);
+  return pod == nullptr ? "-" : pod->facts.uid;
+}
+
+TEST(PendingPodsTest, APodIsFoundByItsNameUntilItIsRemoved) {
+  service::PendingPods pending(base::Limits{});
+  pending.put(pod_with_uid("a", "u1"));
+  pending.put(pod_with_uid("b", "u2"));
+  EXPECT_EQ(uid_of(pending, "a"), "u1");
+  EXPECT_EQ(pending.find("other", "a"), nullptr);
+  const service::PodInfoPtr edited = pod_with_uid("a", "u1");
+  pending.put(edited);
+  EXPECT_EQ(pending.find("default", "a"), edited);
+  pending.put(pod_with_uid("a", "u3"));
+  EXPECT_EQ(uid_of(pending, "a"), "u3") << "the newest pod with this name";
+  pending.put(edited);
+  EXPECT_EQ(uid_of(pending, "a"), "u3") << "a late change of the earlier pod";
+  pending.remove("u1");
+  EXPECT_EQ(uid_of(pending, "a"), "u3");
+  pending.remove("u3");
+  EXPECT_EQ(uid_of(pending, "a"), "-");
+  pending.remove("u3");
+  pending.put(pod_with_uid("renamed", "u2"));
+  EXPECT_EQ(uid_of(pending, "b"), "-");
+  EXPECT_EQ(uid_of(pending, "renamed"), "u2");
+  EXPECT_EQ(pending.size(), 1U);
+}
+
+TEST(PendingPodsTest, AListReplacesTheNamesToo) {
+  base::Limits limits;
+  limits.max_pending_pods = 2;
+  service::PendingPods pending(limits);
+  pending.put(pod_with_uid("a", "u1"));
+  pending.replace({pod_with_uid("a", "u2"), pod_with_uid("b", "u3"), pod_with_uid("c", "u4")});
+  EXPECT_EQ(uid_of(pending, "a"), "u2");
+  EXPECT_EQ(uid_of(pending, "b"), "u3");
+  EXPECT_EQ(uid_of(pending, "c"), "-") << "the table is full";
+  pending.put(pod_with_uid("c", "u4"));
+  EXPECT_EQ(uid_of(pending, "c"), "-");
+  pending.remove("u3");
+  pending.put(pod_with_uid("c", "u4"));
+  EXPECT_EQ(uid_of(pending, "c"), "u4");
+  pending.replace({});
+  EXPECT_EQ(uid_of(pending, "a"), "-");
+}
+
 TEST(PendingPodsTest, RecordsOfCallsAreBounded) {
   base::Limits limits;
   limits.max_pending_pods = 3;

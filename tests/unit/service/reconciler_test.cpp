@@ -443,32 +443,6 @@ TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {
   EXPECT_EQ(metrics.problems["node_closed"], 2);
 }
 
-TEST_F(ReconcilerTest, ANodeWithAMalformedInventoryGetsAnEventOnceAndOneWhenItIsMended) {
-  const model::NodeFacts good = make_node("n1", 1, 40960);
-  model::NodeFacts bad = good;
-  bad.annotations["snug.dev/inventory"] = "{";
-  readiness.stand_by("other_1", "");
-  reconciler.node_changed(bad);
-  EXPECT_TRUE(api.notices.empty()) << "only the leader writes";
-  readiness.start_leading();
-  for (int i = 0; i < 3; ++i) reconciler.nodes_listed({bad});
-  for (int i = 0; i < 3; ++i) reconciler.node_changed(bad);
-  ASSERT_EQ(api.notices.size(), 1U);
-  EXPECT_EQ(api.notices[0].about, model::ObjectKind::kNode);
-  EXPECT_EQ(api.notices[0].name, "n1");
-  EXPECT_EQ(api.notices[0].reason, "GpuInventoryUnusable");
-  EXPECT_THAT(api.notices[0].note, ::testing::HasSubstr("snug.dev/inventory"));
-  for (int i = 0; i < 3; ++i) reconciler.node_changed(good);
-  ASSERT_EQ(api.notices.size(), 2U);
-  EXPECT_EQ(api.notices[1].reason, "GpuInventoryUsable");
-  EXPECT_EQ(api.notices[1].type, model::EventType::kNormal);
-  reconciler.node_changed(bad);
-  EXPECT_EQ(api.notices.size(), 3U);
-  reconciler.node_gone("n1");
-  reconciler.node_changed(good);
-  EXPECT_EQ(api.notices.size(), 3U) << "it is another node";
-}
-
 TEST_F(ReconcilerTest, ALayoutThatIsBeingChangedIsNoProblem) {
   model::NodeFacts node = make_node("n1", 1, 40960);
   node.labels["nvidia.com/mig.config.state"] = "pending";

@@ -294,12 +294,12 @@ TEST(ClusterCodecTest, LikelyMistakesAreCounted) {
       {node("a"), pod({.name = "typo", .metadata = R"(,"annotations":{"gpu-fracton":"0.5"})"}),
        pod({.name = "label", .metadata = R"(,"labels":{"gpu-fraction":"0.5"})"}),
        pod({.name = "right", .metadata = kQuarter})});
-  EXPECT_EQ(cluster.warnings,
-            (Texts{"1 pod with a likely mistake: Snug does not read the annotation gpu-fracton; if "
-                   "the pod needs a GPU, use gpu-fraction (ml/typo)",
-                   "1 pod with a likely mistake: the pod has the label gpu-fraction (\"0.5\"), and "
-                   "Snug reads labels only in the rules of a policy; expected it as an "
-                   "annotation, under metadata.annotations (ml/label)"}));
+  EXPECT_EQ(
+      cluster.warnings,
+      (Texts{"1 pod with a likely mistake: Snug does not read the annotation gpu-fracton; if "
+             "the pod needs a GPU, use gpu-fraction (ml/typo)",
+             "1 pod with a likely mistake: gpu-fraction (\"0.5\") is a label of this pod, and "
+             "Snug reads it only as an annotation, under metadata.annotations (ml/label)"}));
 }
 
 TEST(ClusterCodecTest, ARegisterThatCannotBeReadIsNoInventory) {

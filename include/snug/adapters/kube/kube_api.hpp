@@ -31,7 +31,7 @@ class KubeApi final : public service::ApiPort {
       std::string_view node, const std::optional<model::MirroredAmounts>& capacity) override;
   [[nodiscard]] base::Result<void> write_mirror_parameters(
       const std::optional<admission::CardRange>& cards) override;
-  void notify(const model::Notice& notice) override;
+  bool notify(const model::Notice& notice) override;
 
  private:
   struct State;

@@ -52,7 +52,7 @@ class MemoryApi final : public service::ApiPort,
       std::string_view node, const std::optional<model::MirroredAmounts>& capacity) override;
   [[nodiscard]] base::Result<void> write_mirror_parameters(
       const std::optional<admission::CardRange>& cards) override;
-  void notify(const model::Notice& notice) override;
+  bool notify(const model::Notice& notice) override;
 
   // Implements PodCreator.
   /// Stores `pod`; fails if it is new and max_pending_pods pods are already stored. If it is

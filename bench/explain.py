@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""What an explanation takes on a cluster of 5,000 nodes with 8 GPUs each, and whether filter is slower
+meanwhile: GET /v1/explain for pods of several kinds, each with and without the reasons of all nodes; then
+filter calls in blocks, every second of them while explanations are asked for without a pause.
+
+Exit code 1 if the median of an explanation is over 50 ms, or the median of filter grows by more than 5 %.
+Run: python3 bench/explain.py [--program build/release/snug-extender] [--nodes 5000] [--record]
+"""
+
+import argparse
+import datetime
+import http.client
+import json
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/program"))
+
+import gpu_cluster  # noqa: E402
+from dashboard import Extender, processor  # noqa: E402
+
+RESULT = ROOT / "bench/results/explain.md"
+ROUNDS = 15
+BLOCKS = 10  # of each kind
+CALLS = 40  # of filter in each block
+MOST_EXPLAIN_MS = 50
+MOST_RATIO = 1.05
+PODS = {
+    "a quarter of a GPU, which fits": {"gpu-fraction": "0.25"},
+    "eight whole GPUs": {"gpu-fraction": "8"},
+    "six tenths of each of eight GPUs": {"gpu-fraction": "0.6", "gpu-count": "8"},
+    "a slice 3g.20gb on each of eight cards": {"gpu-mig-profile": "3g.20gb", "gpu-count": "8"},
+    "more memory than any GPU has": {"gpu-memory": "200Gi"},
+    "a model that no node has": {"gpu-fraction": "0.5", "gpu-model": "MI300X"},
+}
+
+
+class Caller:
+    """One keep-alive connection."""
+
+    def __init__(self, address):
+        self.connection = http.client.HTTPConnection(address, timeout=60)
+
+    def timed(self, method, path, body=None):
+        start = time.perf_counter()
+        self.connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+        reply = self.connection.getresponse()
+        text = reply.read()
+        passed = time.perf_counter() - start
+        if reply.status != 200:
+            sys.exit(f"explain: {path[:100]}: {reply.status} {text[:200]}")
+        return passed
+
+
+def explain_path(annotations, wide=False):
+    manifest = json.dumps(gpu_cluster.pod("explained", "batch", annotations))
+    return f"/v1/explain?manifest={urllib.parse.quote(manifest)}" + ("&nodes=true" if wide else "")
+
+
+def explanations(extender):
+    """{the pod: ([milliseconds], [milliseconds with all nodes])}"""
+    rows = {}
+    for about, annotations in PODS.items():
+        times = [[1000 * Caller(extender.admin).timed("GET", explain_path(annotations, wide)) for _ in range(ROUNDS)]
+                 for wide in (False, True)]
+        rows[about] = tuple(times)
+    return rows
+
+
+def filter_beside_explanations(extender):
+    """(microseconds of filter alone, the same while explanations are computed, explanations meanwhile)"""
+    body = json.dumps({"Pod": gpu_cluster.pod("asked", "batch", PODS["eight whole GPUs"]), "Nodes": None,
+                       "NodeNames": extender.names})
+    asking, ended, counted = threading.Event(), threading.Event(), [0]
+
+    def ask():
+        while not ended.is_set():
+            if asking.wait(0.01):
+                Caller(extender.admin).timed("GET", explain_path(PODS["eight whole GPUs"]))
+                counted[0] += 1
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    verbs = Caller(extender.verbs)
+    times = ([], [])
+    try:
+        for block in range(2 * BLOCKS):
+            (asking.set if block % 2 else asking.clear)()
+            time.sleep(0.1)  # until the last explanation has ended
+            times[block % 2].extend(1e6 * verbs.timed("POST", "/filter", body) for _ in range(CALLS))
+    finally:
+        ended.set()
+        asker.join()
+    return *times, counted[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=ROOT / "build/release/snug-extender")
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--record", action="store_true", help=f"save the figures in {RESULT.relative_to(ROOT)}")
+    options = parser.parse_args()
+    items = gpu_cluster.large(options.nodes)
+    with tempfile.TemporaryDirectory(prefix="snug-bench-") as folder:
+        extender = Extender(options.program, items, folder)
+        try:
+            rows = explanations(extender)
+            alone, beside, count = filter_beside_explanations(extender)
+        finally:
+            extender.process.terminate()
+            extender.process.wait()
+    slowest = max(statistics.median(times) for pair in rows.values() for times in pair)
+    ratio = statistics.median(beside) / statistics.median(alone)
+    lines = [
+        "# Explanations", "", "    python3 bench/explain.py --record", "",
+        f"{datetime.date.today()}, {processor()}. {options.nodes} nodes with 8 GPUs each, {len(items) - options.nodes} pods. The client is "
+        "Python, so its own time is part of each figure.", "",
+        "| a pod that asks for | median, ms | highest | with the reasons of all nodes, median, ms | highest |", "|---|---|---|---|---|"]
+    lines += [f"| {about} | {statistics.median(plain):.1f} | {max(plain):.1f} | {statistics.median(wide):.1f} | {max(wide):.1f} |"
+              for about, (plain, wide) in rows.items()]
+    lines += ["", f"filter: median {statistics.median(alone):.0f} µs; while {count} explanations were computed one after the other, "
+                  f"{statistics.median(beside):.0f} µs: {ratio:.2f} times as long.", ""]
+    verdict = slowest <= MOST_EXPLAIN_MS and ratio <= MOST_RATIO
+    lines.append(f"{'PASS' if verdict else 'FAIL'}: an explanation takes at most {slowest:.1f} ms (at most {MOST_EXPLAIN_MS}), and filter "
+                 f"{ratio:.2f} times as long beside it (at most {MOST_RATIO}).")
+    print("\n".join(lines))
+    if options.record:
+        RESULT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 0 if verdict else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
