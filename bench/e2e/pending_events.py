@@ -7,7 +7,8 @@ Fills all GPUs, posts the pods, and counts for some minutes at the API server's 
 kube-scheduler write, while a bound pod is changed every ten seconds, so that kube-scheduler tries the
 waiting pods again and again. Prints one row for each minute, and each criterion that is not met; exit
 code 1 if there is one:
-- Every pod has its event GpuRefused as soon as Snug's rate of events allows it.
+- Every pod that kube-scheduler has tried has its event GpuRefused as soon as Snug's rate of events
+  allows it.
 - No pod has more than one in ten minutes, and no event is dropped.
 - kube-scheduler writes the status of each pod about once.
 """
@@ -52,10 +53,10 @@ def refusal_times(plane):
             return times
 
 
-def unmet(arguments, seconds, refused, dropped, patches):
+def unmet(arguments, seconds, refused, dropped, patches, tried):
     """The criteria that are not met, `seconds` after the first pod was posted. `refused`: as
-    refusal_times() returns it."""
-    due = min(arguments.pods, int(EVENTS_PER_S * max(0.0, seconds - MARGIN_S)))
+    refusal_times() returns it. `tried`: the patches of a minute ago, at most one for each pod."""
+    due = min(arguments.pods, tried, int(EVENTS_PER_S * max(0.0, seconds - MARGIN_S)))
     gaps = [(later - earlier).total_seconds() for times in refused.values()
             for earlier, later in itertools.pairwise(times)]
     most_patches = PATCHES_PER_POD * arguments.pods + MORE_PATCHES
@@ -97,6 +98,7 @@ def measure(plane, arguments):
         print("minute | filter calls | events by Snug | with GpuRefused | most for one pod | dropped "
               "| pods/status by kube-scheduler")
         problems = []
+        tried = 0
         for minute in range(1, arguments.minutes + 1):
             while time.monotonic() < started + 60 * minute:
                 plane.admin.patch(f"{PODS}/holder-0000", {"metadata": {
@@ -112,7 +114,8 @@ def measure(plane, arguments):
             print(f"{minute:6} | {filters:12.0f} | {own['create events']:14} | {len(refused):15} | "
                   f"{most:16} | {dropped:7.0f} | {patches}", flush=True)
             problems += [f"minute {minute}: {sentence}" for sentence in
-                         unmet(arguments, seconds, refused, dropped, patches)]
+                         unmet(arguments, seconds, refused, dropped, patches, tried)]
+            tried = min(arguments.pods, int(patches / PATCHES_PER_POD))
         return problems
     finally:
         scheduler.stop()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
@@ -215,9 +216,14 @@ GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node) {
   shortfalls.reserve(node.gpus.size());
   for (std::size_t i = 0; i < node.gpus.size(); ++i)
     shortfalls.push_back(gpu_shortfall(trial, node, i));
-  std::ranges::stable_sort(shortfalls, {}, &GpuShortfall::thousandths);
   const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(1, first.count));
-  return shortfalls[std::min(needed, shortfalls.size()) - 1];
+  const auto deciding = needed < shortfalls.size()
+                            ? shortfalls.begin() + static_cast<std::ptrdiff_t>(needed - 1)
+                            : shortfalls.end() - 1;
+  std::ranges::nth_element(shortfalls, deciding, {}, [](const GpuShortfall& shortfall) {
+    return std::pair(shortfall.thousandths, shortfall.gpu);
+  });
+  return *deciding;
 }
 
 HostShortfall host_shortfall_of(const model::NodeState& node,

@@ -17,8 +17,14 @@ plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t slot
           .demand = *snapshot.demand};
 }
 
+/// The best nodes; nullopt: there is none, or no second one.
+struct BestNodes {
+  std::optional<std::string> first;
+  std::optional<std::string> second;
+};
+
 /// The best of the offered nodes with enough CPU, memory and pod slots, except `without`.
-std::optional<std::string> best_node(const ExplainInput& input, std::string_view without) {
+BestNodes best_nodes(const ExplainInput& input, std::string_view without) {
   std::vector<std::string_view> candidates;
   for (std::size_t slot = 0; slot < input.snapshot.nodes.size(); ++slot) {
     const model::NodeStatePtr& node = input.snapshot.nodes[slot];
@@ -29,8 +35,10 @@ std::optional<std::string> best_node(const ExplainInput& input, std::string_view
   }
   const plan::Plan best =
       plan::plan({.snapshot = input.snapshot, .incoming = input.incoming}, candidates);
-  if (!best.winner) return std::nullopt;
-  return std::string(candidates[*best.winner]);
+  BestNodes nodes;
+  if (best.winner) nodes.first = std::string(candidates[*best.winner]);
+  if (best.runner_up) nodes.second = std::string(candidates[*best.runner_up]);
+  return nodes;
 }
 
 std::optional<PlacementScore> score_on(const ExplainInput& input, std::uint32_t slot) {
@@ -53,12 +61,6 @@ std::optional<PlacementScore> score_on(const ExplainInput& input, std::uint32_t 
   placement.score_class = profile.score_class_of(placement.total, demand);
   placement.quantum = profile.quantum.at(demand);
   return placement;
-}
-
-/// Compares the best placement on `chosen` with the best one on any other node.
-std::optional<PlacementComparison> compare_with_best(const ExplainInput& input,
-                                                     std::string_view chosen) {
-  return compare_placements(input, chosen, best_node(input, chosen));
 }
 
 }  // namespace
@@ -88,13 +90,14 @@ std::optional<PlacementComparison> compare_bound(const model::Snapshot& snapshot
   without_pod.namespace_usage.add(
       holding.name_space,
       -fit::held_compute(holding, snapshot.nodes[slot->value]->inventory.get()));
-  return compare_with_best({.snapshot = without_pod, .incoming = incoming}, node);
+  const ExplainInput input{.snapshot = without_pod, .incoming = incoming};
+  return compare_placements(input, node, best_nodes(input, node).first);
 }
 
 std::optional<PlacementComparison> compare_best(const ExplainInput& input) {
-  const auto best = best_node(input, {});
-  if (!best) return std::nullopt;
-  return compare_with_best(input, *best);
+  const BestNodes best = best_nodes(input, {});
+  if (!best.first) return std::nullopt;
+  return compare_placements(input, *best.first, best.second);
 }
 
 }  // namespace snug::explain

@@ -64,6 +64,16 @@ std::vector<std::string> models_of(const model::Snapshot& snapshot) {
   return {names.begin(), names.end()};
 }
 
+/// A sentence about a pattern of gpu-model that no node's GPU matches; empty: there is none.
+std::string unmatched_models(const model::GpuRequest& gpu_request,
+                             const model::Snapshot& snapshot) {
+  const bool names_models = std::ranges::any_of(
+      gpu_request.containers, [](const model::ContainerRequest& container_request) {
+        return !container_request.models.included.empty();
+      });
+  return names_models ? request::unmatched_models(gpu_request, models_of(snapshot)) : "";
+}
+
 using Slots = std::vector<std::uint32_t>;
 
 /// ExplainInput::offered for what PlacementLog::offered_to() returned.
@@ -181,8 +191,7 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
         "of "
         "these nodes");
   }
-  const std::string unmatched =
-      request::unmatched_models(*claim.pod().request, models_of(snapshot));
+  const std::string unmatched = unmatched_models(*claim.pod().request, snapshot);
   if (!unmatched.empty()) reply.notes.push_back(unmatched);
   if (explanation.feasible > 0) {
     if (auto best = explain::compare_best(input)) reply.placement = {*std::move(best), "now"};
@@ -197,8 +206,7 @@ std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model:
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) return model::message(claim.error());
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
-  const std::string unmatched =
-      request::unmatched_models(*claim->pod().request, models_of(*snapshot));
+  const std::string unmatched = unmatched_models(*claim->pod().request, *snapshot);
   if (!unmatched.empty()) return model::message(refusal) + ": " + unmatched;
   const std::vector<std::string> in_flight = parts_.ledger.uids_in_flight();
   const std::vector<std::string_view> protected_uids(in_flight.begin(), in_flight.end());

@@ -66,8 +66,8 @@ TEST(HttpBadAdminInputTest, WhatIsRefusedLosesItsConnectionAndWhatStandsBehindIt
 
 TEST(HttpBadAdminInputTest, UnknownNamesAreSaidAndChangeNothing) {
   const std::vector<BadRow> rows = {
-      {"a node", "GET /v1/nodes?name=nope", 404, "no node of this name"},
-      {"no node", "GET /v1/nodes?name=", 404, "no node of this name"},
+      {"a node", "GET /v1/nodes?name=nope", 404, "Snug does not know a node of this name"},
+      {"no node", "GET /v1/nodes?name=", 404, "Snug does not know a node of this name"},
       {"a pod", "DELETE /v1/pods/d/nobody", 404, "no pod of this name"},
       {"a namespace", "DELETE /v1/pods/nowhere/held", 404, "no pod of this name"},
       {"no text", "DELETE /v1/pods/d/%ff%00", 404, "no pod of this name"},

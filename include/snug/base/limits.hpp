@@ -202,7 +202,7 @@ inline constexpr std::int64_t kMaxRepackWork = 300'000;
 inline constexpr std::size_t kMaxExplainNodes = 32;
 inline constexpr std::int64_t kMaxExplainEndWork = 4'000;
 inline constexpr std::size_t kMaxExplainMoveNodes = 256;
-inline constexpr std::int64_t kMaxExplainMoveWork = 3'000;
+inline constexpr std::int64_t kMaxExplainMoveWork = 1'000;
 /// Explanations that GET /v1/explain computes or lets wait at the same time; they take turns, and
 /// the other threads of the admin port stay free.
 inline constexpr int kMaxExplanationsAtOnce = 4;

@@ -195,7 +195,8 @@ class ControlPlane:
         if self._audited:
             policy = self.folder / "audit-policy.json"
             policy.write_text(json.dumps(AUDIT_POLICY))
-            audit = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit.path}"]
+            audit = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit.path}",
+                     "--audit-log-maxsize=100000"]  # MiB; marks are positions in one file
         return self.run("kube-apiserver", [
             self.programs / "kube-apiserver", f"--etcd-servers={etcd}",
             "--bind-address=127.0.0.1", f"--secure-port={self.port}",

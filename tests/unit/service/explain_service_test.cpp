@@ -84,6 +84,7 @@ TEST_F(ExplainServiceTest, OnlyTheOfferedNodesAreExplained) {
                 std::string::npos);
   }
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
+  arrive("w", {{"gpu-fraction", "0.5"}});
   EXPECT_EQ(explain_pod("w").at("nodes"), 1) << "the offer is of nodes, not of their positions";
 }
 
