@@ -54,7 +54,7 @@ class Caller:
         text = reply.read()
         passed = time.perf_counter() - start
         if reply.status != 200:
-            sys.exit(f"explain: {path[:100]}: {reply.status} {text[:200]}")
+            raise RuntimeError(f"{path[:100]}: {reply.status} {text[:200]}")
         return passed
 
 
@@ -77,13 +77,16 @@ def filter_beside_explanations(extender):
     """(microseconds of filter alone, the same while explanations are computed, explanations meanwhile)"""
     body = json.dumps({"Pod": gpu_cluster.pod("asked", "batch", PODS["eight whole GPUs"]), "Nodes": None,
                        "NodeNames": extender.names})
-    asking, ended, counted = threading.Event(), threading.Event(), [0]
+    asking, ended, counted, failures = threading.Event(), threading.Event(), [0], []
 
     def ask():
-        while not ended.is_set():
-            if asking.wait(0.01):
-                Caller(extender.admin).timed("GET", explain_path(PODS["eight whole GPUs"]))
-                counted[0] += 1
+        try:
+            while not ended.is_set():
+                if asking.wait(0.01):
+                    Caller(extender.admin).timed("GET", explain_path(PODS["eight whole GPUs"]))
+                    counted[0] += 1
+        except (OSError, RuntimeError) as error:
+            failures.append(error)
 
     asker = threading.Thread(target=ask)
     asker.start()
@@ -97,6 +100,8 @@ def filter_beside_explanations(extender):
     finally:
         ended.set()
         asker.join()
+    if failures or counted[0] < BLOCKS:
+        raise RuntimeError(f"only {counted[0]} explanations beside filter: {failures}")
     return *times, counted[0]
 
 

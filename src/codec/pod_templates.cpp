@@ -69,6 +69,18 @@ std::vector<std::string_view> documents_of(std::string_view text) {
   return documents;
 }
 
+/// The error of parse_yaml() in a document of `text`, with the line counted in the text.
+base::Error error_in_stream(std::string_view text, std::string_view document,
+                            std::string_view source, const base::Limits& limits) {
+  const std::string_view before =
+      text.substr(0, static_cast<std::size_t>(document.data() - text.data()));
+  std::string at_its_line(static_cast<std::size_t>(std::ranges::count(before, '\n')), '\n');
+  const auto tree = parse_yaml(at_its_line.append(document), source, limits);
+  return tree ? base::Error{base::ErrorCode::kInvalid,
+                            std::string(source) + ": it is not valid YAML"}
+              : tree.error();
+}
+
 class TemplateReader {
  public:
   TemplateReader(std::string_view source, std::string_view default_namespace,
@@ -136,18 +148,23 @@ class TemplateReader {
     auto facts = reader_.read_pod(complete.dump());
     if (!facts) return fail(facts.error().message);
     PodTemplate& added = pods_.emplace_back(PodTemplate{.pod = *std::move(facts)});
-    if (!path.empty()) add_misplaced_keys(owner, owner_meta, path, added);
+    if (path.empty()) return {};
+    add_misplaced_keys(owner, "", path, added);
+    if (text_of(owner, "kind") == "CronJob")
+      add_misplaced_keys(owner, "spec.jobTemplate.", path, added);
     return {};
   }
 
-  static void add_misplaced_keys(const TemplateJson& owner, const TemplateJson& owner_meta,
+  /// `place`: of the metadata that are looked at; empty, or a path that ends with a dot.
+  static void add_misplaced_keys(const TemplateJson& owner, const std::string& place,
                                  std::string_view path, PodTemplate& added) {
-    const auto annotations = owner_meta.find("annotations");
-    if (annotations == owner_meta.end() || !annotations->is_object()) return;
-    for (const auto& [key, value] : annotations->items()) {
+    const TemplateJson::json_pointer pointer = pointer_to(place + "metadata.annotations");
+    if (!owner.contains(pointer) || !owner.at(pointer).is_object()) return;
+    for (const auto& [key, value] : owner.at(pointer).items()) {
       if (!request::is_request_key(key) || added.pod.annotations.contains(key)) continue;
       added.misplaced_keys.push_back(
           "the " + text_of(owner, "kind") + " " + added.pod.name + " has the annotation " + key +
+          (place.empty() ? "" : " under " + place + "metadata") +
           ", and Snug reads annotations of pods only; expected it under " + std::string(path) +
           ".metadata.annotations");
     }
@@ -175,11 +192,12 @@ base::Result<std::vector<PodTemplate>> read_pod_templates(std::string_view text,
     std::string json(document);
     if (!is_json) {
       const auto tree = parse_yaml(document, source, limits);
-      if (!tree) return std::unexpected(tree.error());
+      if (!tree) return std::unexpected(error_in_stream(text, document, source, limits));
       json = to_json(*tree);
     }
     const TemplateJson object = TemplateJson::parse(json, nullptr, /*allow_exceptions=*/false);
     if (object.is_discarded()) return reader.fail("it is not valid JSON");
+    if (object.is_null()) continue;  // an empty document
     if (auto added = reader.add(object); !added) return std::unexpected(added.error());
   }
   return std::move(reader).pods();

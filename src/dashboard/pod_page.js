@@ -44,8 +44,8 @@ function adviceCard({advice}) {
     h('ol', {class: 'advice'}, advice.map(({sentence, command}) => h('li', {}, asSentence(sentence), command ? h('code', {}, command) : null))));
 }
 
-function reasonsCard({reasons, nodes, perNode}, {parts, query}) {
-  if (!reasons?.length) return null;
+function reasonsCard({reasons, nodes, feasible, perNode}, {parts, query}) {
+  if (!reasons?.length && (feasible || !nodes)) return null;
   const {shown, pager} = paged(perNode ?? [], query);
   return h('section', {class: 'card stack'}, table('Why nodes do not fit, the nearest first', [['Reason'], ['Nodes', 'number'], ['Share of the nodes', 'bar'], ['Meaning']],
     reasons.map((reason) => [reason.code, count(reason.nodes), barOf(ratio(reason.nodes, nodes)), reason.sentence])),

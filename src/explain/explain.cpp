@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -119,9 +120,12 @@ class Survey {
 
   /// What the node at a position lacks.
   [[nodiscard]] NodeReason node_reason(std::size_t i) {
-    return {node(i).name(), reasons_[i],
-            lacks_host_only(i) ? host_sentence(node(i), trial_.incoming().host)
-                               : node_sentence(trial_, node(i), reasons_[i])};
+    const model::HostResources& host = trial_.incoming().host;
+    if (lacks_host_only(i)) return {node(i).name(), reasons_[i], host_sentence(node(i), host)};
+    std::string sentence = node_sentence(trial_, node(i), reasons_[i]);
+    if (!trial_.host_fits(slots_[i]))
+      sentence += "; the node also " + host_text(host_shortfall_of(node(i), host));
+    return {node(i).name(), reasons_[i], std::move(sentence)};
   }
   [[nodiscard]] std::vector<NodeReason> node_reasons() {
     std::vector<NodeReason> reasons;
@@ -276,6 +280,17 @@ std::vector<Slot> nodes_for_moves(const ExplainInput& input, std::span<const Slo
   return slots;
 }
 
+/// `node n1, GPU 0`: where a reservation has its devices.
+std::string place_text(const model::Reservation& reservation) {
+  std::set<int> gpus;
+  for (const model::ReservedContainer& container : reservation.containers) {
+    for (const model::ReservedDevice& device : container.devices()) gpus.insert(device.index);
+  }
+  std::string text = "node " + reservation.node;
+  for (const int gpu : gpus) text += ", GPU " + std::to_string(gpu);
+  return text;
+}
+
 /// Advice to move pods, as repack() gives it within a part of its usual work. `offered`: the
 /// offered nodes, the roomiest first.
 std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot> offered) {
@@ -295,10 +310,10 @@ std::optional<Advice> move_pods(const ExplainInput& input, std::span<const Slot>
         .append(move.from->name_space)
         .append("/")
         .append(move.from->pod)
-        .append(" from node ")
-        .append(move.from->reservation.node)
-        .append(" to node ")
-        .append(move.to.node);
+        .append(" from ")
+        .append(place_text(move.from->reservation))
+        .append(" to ")
+        .append(place_text(move.to));
   }
   return Advice{.kind = AdviceKind::kMove,
                 .sentence = "the pod will fit on node " + repacked.reservation->node +

@@ -100,7 +100,7 @@ std::string slices_text(const model::NodeState& node, std::size_t position) {
   return gpu_name(node, position) + " of node " + node.name() + " has " +
          std::to_string(std::popcount(free.idle())) + " of " +
          std::to_string(free.table->memory_slices) +
-         " memory slices free, but none of the request's profile at a possible start";
+         " memory slices free, but not at the places that the request needs";
 }
 
 std::string units_text(const model::NodeState& node, const model::GpuRequest& request) {
@@ -250,8 +250,7 @@ std::uint16_t distance(const HostShortfall& shortfall) {
   return static_cast<std::uint16_t>(model::reason_row(kOtherKind).distance + 1);
 }
 
-std::string host_sentence(const model::NodeState& node, const model::HostResources& requested) {
-  const HostShortfall shortfall = host_shortfall_of(node, requested);
+std::string host_text(const HostShortfall& shortfall) {
   std::string amounts_text;
   if (shortfall.cpu_milli > 0) amounts_text = cpu_text(shortfall.cpu_milli);
   if (shortfall.memory_bytes > 0) {
@@ -259,11 +258,16 @@ std::string host_sentence(const model::NodeState& node, const model::HostResourc
         .append(memory_text(shortfall.memory_bytes))
         .append(" of memory");
   }
-  std::string text = "the GPUs of node " + node.name() + " have room, but the node ";
-  if (!amounts_text.empty()) text += "lacks " + amounts_text;
+  std::string text;
+  if (!amounts_text.empty()) text = "lacks " + amounts_text;
   if (shortfall.pod_slot) text += amounts_text.empty() ? "has " : " and has ";
   if (shortfall.pod_slot) text += "no free pod slot";
   return text + (shortfall.even_if_empty ? "; it is too small for the pod even when empty" : "");
+}
+
+std::string host_sentence(const model::NodeState& node, const model::HostResources& requested) {
+  return "the GPUs of node " + node.name() + " have room, but the node " +
+         host_text(host_shortfall_of(node, requested));
 }
 
 std::string node_sentence(Trial& trial, const model::NodeState& node, model::ReasonCode reason) {

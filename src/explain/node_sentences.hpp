@@ -43,6 +43,8 @@ struct HostShortfall {
 /// The distance of such a node among those of ReasonRow::distance (Explanation::nearest).
 [[nodiscard]] std::uint16_t distance(const HostShortfall& shortfall);
 
+/// `lacks 2 CPUs and has no free pod slot`; the node must lack something.
+[[nodiscard]] std::string host_text(const HostShortfall& shortfall);
 /// What a node lacks whose GPUs have room, but which lacks CPU, memory or a pod slot.
 [[nodiscard]] std::string host_sentence(const model::NodeState& node,
                                         const model::HostResources& requested);

@@ -83,6 +83,28 @@ std::optional<Slots> slots_of(const std::optional<OfferedNodesPtr>& offered,
   return (*offered)->slots_in(snapshot);
 }
 
+/// Which nodes the explanation is about, where this must be said; empty: all nodes were offered.
+std::string note_about_offer(const std::optional<OfferedNodesPtr>& offered, bool is_followed,
+                             const explain::Explanation& explanation) {
+  if (offered && *offered == nullptr) return {};
+  if (!is_followed) {
+    return "kube-scheduler's own rules (node selectors, affinity, taints, cordons) may exclude "
+           "some "
+           "of these nodes";
+  }
+  const std::size_t unknown = (*offered)->unknown_nodes();
+  std::string note = "at its last attempt kube-scheduler offered " +
+                     std::to_string(explanation.nodes) + " of " +
+                     std::to_string(explanation.known_nodes) + " nodes for the pod";
+  if (unknown > 0) note += " and " + std::to_string(unknown) + " that Snug does not know";
+  if (explanation.nodes < explanation.known_nodes) {
+    note +=
+        ", and only these are explained: node selectors, affinity, taints, cordons or "
+        "percentageOfNodesToScore exclude the others";
+  }
+  return note;
+}
+
 }  // namespace
 
 Reply ExplainService::explain(const ExplainQuery& query) {
@@ -178,19 +200,8 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
   const explain::Explanation explanation = explain::explain(input);
   set_explanation(explanation, reply);
   reply.notes = notes_for(claim.pod().facts, explanation);
-  if (slots) {
-    reply.notes.push_back("at its last attempt kube-scheduler offered " +
-                          std::to_string(explanation.nodes) + " of " +
-                          std::to_string(explanation.known_nodes) +
-                          " nodes for the pod, and only these are explained: node selectors, "
-                          "affinity, taints, cordons or percentageOfNodesToScore exclude the "
-                          "others");
-  } else if (!offered) {
-    reply.notes.emplace_back(
-        "kube-scheduler's own rules (node selectors, affinity, taints, cordons) may exclude some "
-        "of "
-        "these nodes");
-  }
+  if (std::string note = note_about_offer(offered, slots.has_value(), explanation); !note.empty())
+    reply.notes.push_back(std::move(note));
   const std::string unmatched = unmatched_models(*claim.pod().request, snapshot);
   if (!unmatched.empty()) reply.notes.push_back(unmatched);
   if (explanation.feasible > 0) {
@@ -238,8 +249,9 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
   reply.request = explain::request_in_words(request);
   if (pod.unplaced) {
     reply.notes.emplace_back(
-        "the pod was bound by another scheduler without a reservation, so it was given no device; "
-        "delete it, and let a scheduler that calls Snug bind it");
+        "the pod has no reservation that Snug can read, so Snug knows none of its devices: another "
+        "scheduler bound it, or the annotation snug.dev/reservation was edited; delete it, and let "
+        "a scheduler that calls Snug bind it");
     return;
   }
   if (auto remembered = parts_.placements.placement_of(pod.uid)) {

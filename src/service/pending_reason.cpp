@@ -14,10 +14,14 @@ std::vector<PendingRow> pods_waiting_for_gpu(const PendingPods& pending,
   std::vector<std::string_view> uids;
   uids.reserve(rows.size());
   for (const PendingRow& row : rows) uids.push_back(row.pod->facts.uid);
+  // Views of texts of `rows`, which may be the last owners of their pods.
   const auto with_entry = ledger.with_entry(uids);
-  std::erase_if(rows,
-                [&](const PendingRow& row) { return with_entry.contains(row.pod->facts.uid); });
-  return rows;
+  std::vector<PendingRow> waiting;
+  waiting.reserve(rows.size());
+  for (const PendingRow& row : rows) {
+    if (!with_entry.contains(row.pod->facts.uid)) waiting.push_back(row);
+  }
+  return waiting;
 }
 
 model::Refusal pending_reason(const PendingRow& pending_pod, const LayoutChanges& layout_changes) {

@@ -17,9 +17,10 @@ PlacementLog::~PlacementLog() = default;
 void PlacementLog::note_decision(std::string_view uid, DecisionNote note) {
   // Destroyed after the lock is released: it may be the last owner of a snapshot of all nodes.
   std::optional<DecisionNote> displaced;
+  std::optional<OfferedNodesPtr> ended;
   const base::MutexLock lock(mutex_);
   displaced = decisions_->put(uid, std::move(note));
-  offers_->take(uid);
+  ended = offers_->take(uid);
 }
 
 std::optional<DecisionNote> PlacementLog::take_decision(std::string_view uid) {
@@ -44,7 +45,7 @@ void PlacementLog::note_refusal(std::string_view uid, OfferedNodesPtr offered) {
   std::optional<OfferedNodesPtr> displaced;  // destroyed after the lock is released, as the next
   OfferedNodesPtr before;
   const base::MutexLock lock(mutex_);
-  if (offered != nullptr && last_offer_ != nullptr && *offered == *last_offer_) {
+  if (offered != nullptr && last_offer_ != nullptr && offered->is_same_as(*last_offer_)) {
     before = std::exchange(offered, last_offer_);
   } else if (offered != nullptr) {
     before = std::exchange(last_offer_, offered);

@@ -170,7 +170,9 @@ OtherAssignment read_allocated(std::string_view text, const PodObject& object) {
         assignment.is_partly_unreadable = true;
       }
     }
-    if (!devices.empty() && position < object.resources.size()) {
+    if (!devices.empty() && position >= object.resources.size()) {
+      assignment.is_partly_unreadable = true;  // it is of a container that the pod does not have
+    } else if (!devices.empty()) {
       assignment.containers.push_back({.name = object.resources[position].first,
                                        .request_text = {},
                                        .assigned = std::move(devices)});

@@ -205,8 +205,9 @@ class Ledger {
   /// Records that the API server has executed the pod's current bind.
   void mark_bound(std::string_view uid);
   /// The holdings of the pods for which reserve() has chosen devices and that became Bound with
-  /// them since the last call: each once, in that order, however it became known (mark_bound(),
-  /// hold() or a list). Takes time in proportion to their number and that of the binds in progress.
+  /// them since the last call: each once, in the order in which they became Bound, however it
+  /// became known (mark_bound(), hold() or a list). Takes time in proportion to their number and
+  /// that of the binds in progress.
   [[nodiscard]] std::vector<model::HoldingPtr> take_own_binds();
   /// Records that the pod's current bind was certainly not executed: ends its reservation, or marks
   /// it as unsettled again if an earlier bind of the pod may still be executed.

@@ -31,8 +31,6 @@ struct DecisionNote {
 struct PlacementRecord {
   explain::PlacementComparison comparison;
   std::vector<std::string> likely_mistakes;  // sentences of request::near_misses()
-
-  friend bool operator==(const PlacementRecord&, const PlacementRecord&) = default;
 };
 
 template <typename T>

@@ -62,6 +62,28 @@ TEST(PodTemplatesTest, FindsGpuAnnotationsOfTheWorkloadItself) {
             "here/c 0.25");
 }
 
+TEST(PodTemplatesTest, FindsGpuAnnotationsOfTheJobTemplate) {
+  EXPECT_EQ(
+      read("kind: CronJob\nmetadata: {name: c}\nspec: {jobTemplate: {metadata: {annotations: "
+           "{gpu-memory: 4Gi}}, spec: {template: {spec: {containers: [{name: main}]}}}}}\n"),
+      "here/c -; the CronJob c has the annotation gpu-memory under spec.jobTemplate.metadata, "
+      "and Snug reads annotations of pods only; expected it under "
+      "spec.jobTemplate.spec.template.metadata.annotations");
+}
+
+TEST(PodTemplatesTest, CountsLinesInTheWholeText) {
+  const std::string broken = "kind: Pod\nmetadata: {name: x\n";
+  const std::string alone = read(broken);
+  ASSERT_TRUE(alone.starts_with("f:")) << alone;
+  const std::string behind = read(std::string(kPod) + "---\n" + broken);
+  const auto line_of = [](const std::string& message) { return std::stoi(message.substr(2)); };
+  EXPECT_EQ(line_of(behind), line_of(alone) + 5) << behind;
+}
+
+TEST(PodTemplatesTest, EmptyDocumentsAreSkipped) {
+  EXPECT_EQ(read(std::string("---\nnull\n---\n~\n---\n") + kPod), "here/p 0.5");
+}
+
 TEST(PodTemplatesTest, SaysWhatIsWrong) {
   EXPECT_EQ(read(""), "f: there is no pod and no workload that makes pods (Deployment, Job…)");
   EXPECT_EQ(read("kind: Service\n---\nkind: ConfigMap\n"),

@@ -139,11 +139,25 @@ TEST(ExplainTest, TerminatingPodsAreWaitedFor) {
             "terminating, are gone");
 }
 
+TEST(ExplainTest, ANodeMayLackHostResourcesBesidesGpus) {
+  RepackScenario on({"n1: A 1000"}, {"a n1 g0:500"}, make_fraction(600));
+  on.inventories.front().host = {
+      .resources = {4'000, std::int64_t{8} << 30}, .pod_slots = 10, .known = true};
+  on.incoming.host = {.cpu_milli = 1'000, .memory_bytes = std::int64_t{10} << 30};
+  const explain::Explanation explanation = explained(on);
+  ASSERT_TRUE(explanation.nearest);
+  EXPECT_EQ(explanation.nearest->code, model::ReasonCode::kNoRoom);
+  EXPECT_THAT(explanation.nearest->sentence,
+              HasSubstr("; the node also lacks 2 GiB of memory; it is too small for the pod even "
+                        "when empty"));
+}
+
 TEST(ExplainTest, MovesAreThoseOfDefrag) {
   const RepackScenario on({"n1: A 1000 x2"}, {"a n1 g0:500", "b n1 g1:400"}, make_whole(1));
-  EXPECT_EQ(advice_of(explained(on), explain::AdviceKind::kMove),
-            "the pod will fit on node n1 after moving default/b from node n1 to node n1 (to move a "
-            "pod, delete it; its controller creates a new one)");
+  EXPECT_EQ(
+      advice_of(explained(on), explain::AdviceKind::kMove),
+      "the pod will fit on node n1 after moving default/b from node n1, GPU 1 to node n1, GPU 0 "
+      "(to move a pod, delete it; its controller creates a new one)");
 }
 
 TEST(ExplainTest, ModelsAndIsolationThatExcludeEveryNode) {
@@ -361,8 +375,10 @@ TEST(ExplainTest, PodsMayMoveToNodesThatAreNotOffered) {
                                                              .incoming = on.incoming.view(),
                                                              .protected_uids = {},
                                                              .offered = offered});
-  EXPECT_THAT(advice_of(explanation, explain::AdviceKind::kMove),
-              HasSubstr("will fit on node n1 after moving default/a from node n1 to node n2 ("));
+  EXPECT_THAT(
+      advice_of(explanation, explain::AdviceKind::kMove),
+      HasSubstr(
+          "will fit on node n1 after moving default/a from node n1, GPU 0 to node n2, GPU 0 ("));
 }
 
 TEST(ExplainTest, ThePlacementIsTheBestOfTheOfferedNodes) {

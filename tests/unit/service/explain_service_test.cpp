@@ -83,16 +83,20 @@ TEST_F(ExplainServiceTest, OnlyTheOfferedNodesAreExplained) {
       EXPECT_EQ(advice.at("sentence").get<std::string>().find(std::string("on node ") + other),
                 std::string::npos);
   }
+  filter(pod, {"n1", "unknown"});
+  EXPECT_THAT(
+      explain_pod("w").at("notes").at(0).get<std::string>(),
+      ::testing::HasSubstr("offered 1 of 3 nodes for the pod and 1 that Snug does not know"));
   list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
   arrive("w", {{"gpu-fraction", "0.5"}});
-  EXPECT_EQ(explain_pod("w").at("nodes"), 1) << "the offer is of nodes, not of their positions";
+  EXPECT_EQ(explain_pod("w").at("nodes"), 2) << "since then a node has been deleted";
 }
 
 TEST_F(ExplainServiceTest, WhereAllNodesAreOfferedThereIsNoNote) {
   list({make_node("n1", 1, 40960)});
   place("a", "0.6", "n1");
   const model::PodFacts pod = arrive("w", {{"gpu-fraction", "0.5"}});
-  filter(pod, {"n1", "unknown"});
+  filter(pod, {"n1"});
   EXPECT_EQ(explain_pod("w").at("notes").size(), 0);
 }
 
