@@ -147,7 +147,9 @@ void add_explain(CLI::App& app, Action& chosen_action) {
                    "instead of a pod, a manifest of one that need not exist: a Pod, or a workload "
                    "such as a Deployment or a Job (YAML or JSON; - for stdin)")
       ->type_name("FILE");
-  command->add_option("-n,--namespace", flags->name_space, "the namespace of the pod")
+  command
+      ->add_option("-n,--namespace", flags->name_space,
+                   "the namespace of the pod; default: that of kubectl's context")
       ->type_name("NAME");
   add_choice(*command, "-o,--output", flags->output, "wide|json",
              "wide: also the reason of each node; json: the reply unchanged");

@@ -107,6 +107,12 @@ std::int32_t largest_free_milli(const model::NodeState& node) {
   return most;
 }
 
+std::int64_t largest_memory(const model::NodeState& node) {
+  std::int64_t most = 0;
+  for (const model::GpuState& gpu : node.gpus) most = std::max(most, gpu.memory.value);
+  return most;
+}
+
 /// The verdicts on the offered nodes, and the nodes that the searches for advice try first.
 class Survey {
  public:
@@ -158,17 +164,18 @@ class Survey {
 
   /// The position of the node that needs the smallest change; nullopt: there is no such node.
   [[nodiscard]] std::optional<std::size_t> nearest() {
-    using Key = std::tuple<std::uint16_t, std::int64_t, std::size_t>;
+    // Of nodes that lack as much, the one with the largest GPU.
+    using Key = std::tuple<std::uint16_t, std::int64_t, std::int64_t, std::size_t>;
     std::optional<Key> best;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       if (is_feasible(i)) continue;
       const std::uint16_t distance = distance_of(i);
       if (best && distance > std::get<0>(*best)) continue;
-      const Key key{distance, thousandths_lacking(i), i};
+      const Key key{distance, thousandths_lacking(i), -largest_memory(node(i)), i};
       if (!best || key < *best) best = key;
     }
     if (!best) return std::nullopt;
-    return std::get<2>(*best);
+    return std::get<3>(*best);
   }
 
   /// The nodes, those with the most room on one GPU first.

@@ -87,7 +87,7 @@ std::optional<Slots> slots_of(const std::optional<OfferedNodesPtr>& offered,
 std::string note_about_offer(const std::optional<OfferedNodesPtr>& offered, bool is_followed,
                              const explain::Explanation& explanation) {
   if (offered && *offered == nullptr) return {};
-  if (!is_followed) {
+  if (!offered || !is_followed) {
     return "kube-scheduler's own rules (node selectors, affinity, taints, cordons) may exclude "
            "some "
            "of these nodes";

@@ -139,6 +139,14 @@ TEST(ExplainTest, TerminatingPodsAreWaitedFor) {
             "terminating, are gone");
 }
 
+TEST(ExplainTest, OfGpusThatAreTooSmallTheLargestIsNearest) {
+  const RepackScenario on({"n1: A 1000", "n2: A 3000", "n3: A 2000"}, {}, make_memory(4'000));
+  const explain::Explanation explanation = explained(on);
+  ASSERT_TRUE(explanation.nearest);
+  EXPECT_EQ(explanation.nearest->code, model::ReasonCode::kTooLarge);
+  EXPECT_EQ(explanation.nearest->node, "n2");
+}
+
 TEST(ExplainTest, ANodeMayLackHostResourcesBesidesGpus) {
   RepackScenario on({"n1: A 1000"}, {"a n1 g0:500"}, make_fraction(600));
   on.inventories.front().host = {
