@@ -30,7 +30,7 @@ MISTAKES = [
     (pod("model", {"gpu-fraction": "0.5", "gpu-model": "A1000*"}),
      ["GpuRefused", 'no GPU in the cluster matches gpu-model "A1000*"; the models are NVIDIA-A100-SXM4-40GB']),
     (pod("large", {"gpu-fraction": "0.5"}),
-     ["GpuRefused", "NoRoom: no GPU has room for the request (1 of 2 nodes). Nearest: GPU 0",
+     ["GpuRefused", "NoRoom: no GPU has room for the request (1 of 1 node). Nearest: GPU 0",
       "What would help: "]),
 ]
 
