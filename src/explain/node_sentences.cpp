@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -59,7 +60,7 @@ GpuShortfall gpu_shortfall(Trial& trial, const model::NodeState& node, std::size
 
 /// `8 x NVIDIA-A100-SXM4-40GB with 40960 MiB`, and the same for each other model of the node.
 std::string gpus_text(const model::NodeState& node) {
-  std::map<std::pair<std::string, std::int64_t>, int> kinds;
+  std::map<std::pair<std::string_view, std::int64_t>, int> kinds;
   for (const model::GpuState& gpu : node.gpus) ++kinds[{gpu.info->model, gpu.memory.value}];
   std::string text;
   for (const auto& [kind, count] : kinds) {
