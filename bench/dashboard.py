@@ -143,12 +143,25 @@ def processor():
     return f"{os.cpu_count()} cores of {re.search(r'model name.*: (.*)', text)[1]}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def read_options(about, nodes, result):
+    """The options of a benchmark with its docstring, its number of nodes, and the file for --record."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--program", default=ROOT / "build/release/snug-extender")
-    parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--record", action="store_true", help=f"save the figures in {RESULT.relative_to(ROOT)}")
-    options = parser.parse_args()
+    parser.add_argument("--nodes", type=int, default=nodes)
+    parser.add_argument("--record", action="store_true", help=f"save the figures in {result.relative_to(ROOT)}")
+    return parser.parse_args()
+
+
+def finish(lines, verdict, options, result):
+    """Prints the report, saves it if asked to, and returns the exit code."""
+    print("\n".join(lines))
+    if options.record:
+        result.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 0 if verdict else 1
+
+
+def main():
+    options = read_options(__doc__, 1000, RESULT)
     paints, idle, busy, gpus = measure(options)
     drawn = statistics.median(row[1] for row in paints)
     lines = [
@@ -163,10 +176,7 @@ def main():
         f"| {CHANGES} pods end and {CHANGES} are bound every 2 s | {busy[0]:.1f} | {busy[1]:.1f} (with the verbs) | {MOST_CORE_PCT} |", ""]
     verdict = drawn <= MOST_PAINT_MS and busy[0] <= MOST_CORE_PCT
     lines.append(f"{'PASS' if verdict else 'FAIL'}: the map is drawn after {drawn:.0f} ms, and an update every 2 s takes {busy[0]:.1f} % of a core.")
-    print("\n".join(lines))
-    if options.record:
-        RESULT.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return 0 if verdict else 1
+    return finish(lines, verdict, options, RESULT)
 
 
 if __name__ == "__main__":

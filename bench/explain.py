@@ -7,7 +7,6 @@ Exit code 1 if the median of an explanation is over 50 ms, or the median of filt
 Run: python3 bench/explain.py [--program build/release/snug-extender] [--nodes 5000] [--record]
 """
 
-import argparse
 import datetime
 import http.client
 import json
@@ -23,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/program"))
 
 import gpu_cluster  # noqa: E402
-from dashboard import Extender, processor  # noqa: E402
+from dashboard import Extender, finish, processor, read_options  # noqa: E402
 
 RESULT = ROOT / "bench/results/explain.md"
 ROUNDS = 15
@@ -106,11 +105,7 @@ def filter_beside_explanations(extender):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default=ROOT / "build/release/snug-extender")
-    parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--record", action="store_true", help=f"save the figures in {RESULT.relative_to(ROOT)}")
-    options = parser.parse_args()
+    options = read_options(__doc__, 5000, RESULT)
     items = gpu_cluster.large(options.nodes)
     with tempfile.TemporaryDirectory(prefix="snug-bench-") as folder:
         extender = Extender(options.program, items, folder)
@@ -134,10 +129,7 @@ def main():
     verdict = slowest <= MOST_EXPLAIN_MS and ratio <= MOST_RATIO
     lines.append(f"{'PASS' if verdict else 'FAIL'}: an explanation takes at most {slowest:.1f} ms (at most {MOST_EXPLAIN_MS}), and filter "
                  f"{ratio:.2f} times as long beside it (at most {MOST_RATIO}).")
-    print("\n".join(lines))
-    if options.record:
-        RESULT.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return 0 if verdict else 1
+    return finish(lines, verdict, options, RESULT)
 
 
 if __name__ == "__main__":
