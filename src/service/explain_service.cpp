@@ -212,7 +212,8 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
   for (const explain::NodeReason& reason : explanation.per_node) rows.push_back(to_reply(reason));
 }
 
-std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal) {
+std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal,
+                                             const OfferedNodesPtr& offered) {
   if (refusal.code == model::ReasonCode::kNotServed) return model::message(refusal);
   const auto claim = PodClaim::make(pod, parts_.policy.current());
   if (!claim) return model::message(claim.error());
@@ -221,8 +222,7 @@ std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model:
   if (!unmatched.empty()) return model::message(refusal) + ": " + unmatched;
   const std::vector<std::string> in_flight = parts_.ledger.uids_in_flight();
   const std::vector<std::string_view> protected_uids(in_flight.begin(), in_flight.end());
-  const std::optional<Slots> slots =
-      slots_of(parts_.placements.offered_to(pod->facts.uid), *snapshot);
+  const std::optional<Slots> slots = slots_of(offered, *snapshot);
   const base::MutexLock lock(mutex_);
   return explain::refusal_sentence(refusal, explain::explain({.snapshot = *snapshot,
                                                               .incoming = claim->view(),

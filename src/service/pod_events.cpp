@@ -207,7 +207,7 @@ std::string PodEvents::refusal_note(const PodInfoPtr& pod, const model::Refusal&
     return known->second.sentence;
   if (explanation_time_ <= base::TimePoint::duration::zero()) return model::message(refusal);
   if (explained_.size() >= base::kMaxKeptExplanations) explained_.clear();
-  std::string sentence = parts_.explanations.refusal_sentence(pod, refusal);
+  std::string sentence = parts_.explanations.refusal_sentence(pod, refusal, offered);
   const base::TimePoint end = parts_.clock.now();
   explanation_time_ -= end - start;
   explained_[key] = {end, sentence};

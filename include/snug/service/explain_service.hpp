@@ -52,8 +52,9 @@ class ExplainService {
   [[nodiscard]] Reply explain(const ExplainQuery& query);
 
   /// Why no node takes the pod, which asks for GPUs, and what would help: a sentence for an event.
-  /// `refusal`: the reason that filter gave.
-  [[nodiscard]] std::string refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal);
+  /// `refusal`: the reason that filter gave. `offered`: the nodes that it gave it for; null: all.
+  [[nodiscard]] std::string refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal,
+                                             const OfferedNodesPtr& offered);
 
  private:
   [[nodiscard]] Reply explain_pod(const std::string& name, const ExplainQuery& query);
