@@ -31,6 +31,9 @@ from harness.scenario import NODES, PODS, Session
 OWN_POD = "snug-0"
 POSTERS = 16
 EVENTS_PER_S = 50  # pod_events_per_s of docs/limits.md
+# More than kube-scheduler's default of 50, which would be what limits the pods that it tries.
+SCHEDULER_CALLS_PER_S = 100
+TOUCH_S = 10
 REPEAT_S = 595  # refusal_event_repeat_ms, less what an event may wait until it is written
 MARGIN_S = 60  # for posting the pods, the delay of an event, and repeated calls
 # A condition may change while the pods are posted, and a call may be repeated.
@@ -84,7 +87,7 @@ def measure(plane, arguments):
                          "kubernetes-minor": plane.minor},
                         {"POD_NAME": OWN_POD, "POD_NAMESPACE": "snug"})
     extender.start()
-    scheduler = session.schedulers.start(extender_port=extender.port)
+    scheduler = session.schedulers.start(extender_port=extender.port, qps=SCHEDULER_CALLS_PER_S)
     try:
         plane.admin.create_all(PODS, [share(f"holder-{number:04}", "8")
                                       for number in range(arguments.nodes)])
@@ -99,16 +102,19 @@ def measure(plane, arguments):
               "| pods/status by kube-scheduler")
         problems = []
         tried = 0
+        own, others = collections.Counter(), collections.Counter()
         for minute in range(1, arguments.minutes + 1):
             while time.monotonic() < started + 60 * minute:
                 plane.admin.patch(f"{PODS}/holder-0000", {"metadata": {
                     "labels": {"touched": str(int(time.monotonic()))}}})
-                time.sleep(10)
+                time.sleep(TOUCH_S)
             seconds = time.monotonic() - started
+            entries, mark = plane.audit.read_since(mark)
+            own += plane.audit.calls_of(entries, EXTENDER_USER)
+            others += plane.audit.calls_of(entries, SCHEDULER_USER)
             refused = refusal_times(plane)
             most = max(map(len, refused.values()), default=0)
-            own = plane.audit.calls_since(mark, EXTENDER_USER)
-            patches = plane.audit.calls_since(mark, SCHEDULER_USER)["patch pods/status"]
+            patches = others["patch pods/status"]
             filters = extender.metric("snug_verb_total", verb="filter", result="ok")
             dropped = extender.metric("snug_events_dropped_total")
             print(f"{minute:6} | {filters:12.0f} | {own['create events']:14} | {len(refused):15} | "

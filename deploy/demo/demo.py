@@ -185,7 +185,7 @@ def with_uids(pods):
     return pods
 
 
-def serve(extender, names, folder):
+def serve(extender, names, folder, snugctl):
     """Prints lines to try and waits for Ctrl-C."""
     pod = with_uids([{"apiVersion": "v1", "kind": "Pod",
                       "metadata": {"name": "try-me", "annotations": {"gpu-fraction": "0.3"}},
@@ -194,13 +194,17 @@ def serve(extender, names, folder):
     body = Path(folder) / "filter.json"
     body.write_text(json.dumps(filter_body(pod, names), indent=1), encoding="utf-8")
     lay_out = "python3 -m json.tool"
+    with_snugctl = f"""
+  {snugctl} top --server {extender.admin}
+  {snugctl} explain default/train-four --server {extender.admin}
+""" if snugctl.is_file() else ""
     print(f"""
 snug-extender keeps running. Its dashboard, for a browser on this machine:
 
   {extender.admin}/
 
 In another terminal, try:
-
+{with_snugctl}
   curl -s --json @{body} {extender.verbs}/filter | {lay_out}
   curl -s --json @{body} {extender.verbs}/prioritize | {lay_out}
   curl -s --json '{{"PodName":"try-me","PodNamespace":"default","PodUID":"{pod["metadata"]["uid"]}","Node":"l40s"}}' {extender.verbs}/bind | {lay_out}
@@ -235,7 +239,7 @@ def run(options):
             options.svg.write_text(write_map(state), encoding="utf-8")
         if options.serve:
             with tempfile.TemporaryDirectory(prefix="snug-demo-") as folder:
-                serve(extender, names, folder)
+                serve(extender, names, folder, Path(options.extender).with_name("snugctl"))
     finally:
         extender.stop()
 

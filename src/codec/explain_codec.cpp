@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "codec/json_writer.hpp"
 #include "snug/request/near_misses.hpp"
 
 namespace snug::codec {
@@ -36,6 +37,24 @@ ExplainJson placement_json(const ExplainReply::Placement& placement) {
 
 ExplainJson node_reason_json(const ExplainReply::Node& node) {
   return {{"node", node.node}, {"code", node.code}, {"sentence", node.sentence}};
+}
+
+/// Adds the last field to the text of an object. There are thousands of nodes, so this writes
+/// without the JSON library, which takes several times as long.
+void append_per_node(const std::vector<ExplainReply::Node>& nodes, std::string& object) {
+  object.pop_back();  // the closing brace
+  object += R"(,"perNode":[)";
+  for (const ExplainReply::Node& node : nodes) {
+    object += R"({"node":)";
+    append_json_string(object, node.node);
+    object += R"(,"code":)";
+    append_json_string(object, node.code);
+    object += R"(,"sentence":)";
+    append_json_string(object, node.sentence);
+    object += "},";
+  }
+  if (!nodes.empty()) object.pop_back();  // the last comma
+  object += "]}";
 }
 
 ExplainJson blocker_json(const explain::Blocker& blocker) {
@@ -213,8 +232,9 @@ std::string write_explanation(const ExplainReply& reply) {
   });
   json["placement"] = reply.placement ? placement_json(*reply.placement) : ExplainJson(nullptr);
   json["notes"] = reply.notes;
-  if (reply.per_node) json["perNode"] = array_of(*reply.per_node, node_reason_json);
-  return json.dump(-1, ' ', false, ExplainJson::error_handler_t::replace);
+  std::string text = json.dump(-1, ' ', false, ExplainJson::error_handler_t::replace);
+  if (reply.per_node) append_per_node(*reply.per_node, text);
+  return text;
 }
 
 base::Result<ExplainReply> read_explanation(std::string_view json) {

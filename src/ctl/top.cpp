@@ -149,6 +149,7 @@ base::Result<TopOutput> show_cluster(const std::string& reply, const TopFlags& f
 struct ViewRow {
   TopView view;
   const char* name;
+  const char* singular;  // another name for it, as kubectl has; null: there is none
   const char* help;
   std::string_view kind;   // what -o name prints before each name, with a slash
   const char* names_help;  // of its arguments; null: it takes none
@@ -159,17 +160,19 @@ struct ViewRow {
   bool has_nodes;                                    // --selector chooses among them
 };
 constexpr ViewRow kViews[] = {
-    {TopView::kNodes, "nodes", "One line for each node (the default); a named node in detail",
-     "node/", "show these nodes, with their GPUs, holders and slices", "/v1/nodes", show_nodes,
+    {TopView::kNodes, "nodes", "node",
+     "One line for each node (the default); a named node in detail", "node/",
+     "show these nodes, with their GPUs, holders and slices", "/v1/nodes", show_nodes,
      node_sort_keys, true},
-    {TopView::kGpus, "gpus", "One line for each GPU", "gpu/",
+    {TopView::kGpus, "gpus", "gpu", "One line for each GPU", "gpu/",
      "only the GPUs of these nodes, or these GPUs as NODE/INDEX", "/v1/nodes", show_gpus,
      gpu_sort_keys, true},
-    {TopView::kPods, "pods", "One line for each pod that holds or wants GPUs", "pod/",
+    {TopView::kPods, "pods", "pod", "One line for each pod that holds or wants GPUs", "pod/",
      "only these pods, as POD or NAMESPACE/POD", "/v1/pods", show_pods, pod_sort_keys, false},
-    {TopView::kNamespaces, "namespaces", "What each namespace holds, against its cap", "namespace/",
-     "only these namespaces", "/v1/cluster", show_cluster, namespace_sort_keys, false},
-    {TopView::kCluster, "cluster",
+    {TopView::kNamespaces, "namespaces", "namespace", "What each namespace holds, against its cap",
+     "namespace/", "only these namespaces", "/v1/cluster", show_cluster, namespace_sort_keys,
+     false},
+    {TopView::kCluster, "cluster", nullptr,
      "The whole cluster: allocation, fragmentation, models, and why pods are pending", "", nullptr,
      "/v1/cluster", show_cluster, nullptr, false},
 };
@@ -230,6 +233,13 @@ std::string unknown_node(const std::string& name) {
   return "Snug does not know a node " + base::in_quotes(name) + "; the views of top are " + views;
 }
 
+/// What stands in the place of rows if there are none.
+std::string nothing_text(const TopFlags& flags) {
+  const std::string text = std::string("no ") + row_of(flags.view).name + " to show";
+  const std::string& name_space = flags.filter.name_space;
+  return name_space.empty() ? text : text + " of namespace " + base::in_quotes(name_space);
+}
+
 base::Result<TopOutput> look(AdminConnection& snug, const TopFlags& flags, const TextStyle& style) {
   const ViewRow& view = row_of(flags.view);
   AdminConnection::Query query;
@@ -242,6 +252,10 @@ base::Result<TopOutput> look(AdminConnection& snug, const TopFlags& flags, const
   base::Result<TopOutput> output = view.show(*reply, flags, style);
   if (!output && output.error().code == base::ErrorCode::kUnknown)
     return base::fail(base::ErrorCode::kUnknown, snug.name() + ": " + output.error().message);
+  if (output && output->page && output->page->rows.empty()) {
+    std::vector<std::string>& foot = output->page->foot;
+    foot.insert(foot.begin(), line_text(nothing_text(flags), Colour::kNone, style));
+  }
   return output;
 }
 
@@ -419,6 +433,7 @@ void add_top(CLI::App& app, Action& chosen_action) {
     CLI::App* subcommand = command->add_subcommand(view.name, view.help)->fallthrough();
     if (view.names_help != nullptr)
       subcommand->add_option("name", flags->filter.names, view.names_help)->type_name("NAME");
+    if (view.singular != nullptr) subcommand->alias(view.singular);
     subcommand->callback([flags, which = view.view] { flags->view = which; });
     subcommand->footer("It also takes the flags of `" + program_name() + " top`.");
   }

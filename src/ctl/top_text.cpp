@@ -22,6 +22,12 @@ std::string gpu_levels(const codec::ShownNode& node, bool unicode) {
   return levels;
 }
 
+/// The mode; of an empty GPU only `mig`, which it keeps.
+std::string mode_of(const codec::ShownGpu& gpu) {
+  if (gpu.mode != "none") return gpu.mode;
+  return gpu.axis > 0 ? "mig" : "-";
+}
+
 std::string models_of(const codec::ShownNode& node) {
   std::vector<std::string> models;
   for (const codec::ShownGpu& gpu : node.gpus) {
@@ -173,7 +179,7 @@ TopPage gpus_page(std::span<const codec::ShownNode> nodes, std::span<const GpuPo
     const codec::ShownGpu& gpu = node.gpus[position.gpu];
     std::vector<TextCell> row{{.text = node.name},
                               {.text = std::to_string(gpu.index)},
-                              {.text = gpu.mode == "none" ? "-" : gpu.mode},
+                              {.text = mode_of(gpu)},
                               memory_cell(gpu.used_memory_mib, gpu.memory_mib),
                               compute_cell(gpu.used_compute_milli, 1),
                               {.text = short_model(gpu.model)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -28,8 +29,11 @@ namespace {
 constexpr std::int64_t kFullGpu = 1000;  // thousandths
 constexpr std::size_t kLongList = 200;   // bytes after which a list of GPUs ends with "…"
 
-std::string amounts(std::int64_t memory_mib, std::int64_t compute_milli) {
-  return std::to_string(memory_mib) + " MiB and " + base::percent_of_gpu({compute_milli});
+/// `20480 MiB and 25 %`
+void append_amounts(std::string& text, std::int64_t memory_mib, std::int64_t compute_milli) {
+  text.append(std::to_string(memory_mib))
+      .append(" MiB and ")
+      .append(base::percent_of_gpu({compute_milli}));
 }
 
 /// What the container needs of a GPU of this size. A slice is charged as the whole card here.
@@ -39,6 +43,7 @@ fit::Charge need_of(const model::ContainerRequest& container_request, const mode
   return fit::charge(container_request, gpu.memory);
 }
 
+/// The trial's request has one container.
 GpuShortfall gpu_shortfall(Trial& trial, const model::NodeState& node, std::size_t position) {
   const model::GpuState& gpu = node.gpus[position];
   // The size of a vanished GPU may be unknown. No room helps on a GPU that is not suitable.
@@ -56,6 +61,23 @@ GpuShortfall gpu_shortfall(Trial& trial, const model::NodeState& node, std::size
   const std::int64_t capacity = std::max<std::int64_t>(1, gpu.memory.value);
   shortfall.thousandths = std::max(1000 * shortfall.memory_mib / capacity, shortfall.compute_milli);
   return shortfall;
+}
+
+/// The trial's request has one container.
+GpuShortfall container_shortfall(Trial& trial, const model::NodeState& node) {
+  std::vector<GpuShortfall> shortfalls;
+  shortfalls.reserve(node.gpus.size());
+  for (std::size_t i = 0; i < node.gpus.size(); ++i)
+    shortfalls.push_back(gpu_shortfall(trial, node, i));
+  const std::int64_t count = trial.incoming().request.containers.front().count;
+  const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(1, count));
+  const auto deciding = needed < shortfalls.size()
+                            ? shortfalls.begin() + static_cast<std::ptrdiff_t>(needed - 1)
+                            : shortfalls.end() - 1;
+  std::ranges::nth_element(shortfalls, deciding, {}, [](const GpuShortfall& shortfall) {
+    return std::pair(shortfall.thousandths, shortfall.gpu);
+  });
+  return *deciding;
 }
 
 /// `8 x NVIDIA-A100-SXM4-40GB with 40960 MiB`, and the same for each other model of the node.
@@ -124,6 +146,27 @@ std::string units_text(const model::NodeState& node, const model::GpuRequest& re
   return text;
 }
 
+/// `GPU 0 (…) of node n1 lacks 1024 MiB and 0 %: 0 MiB and 50 % are free, 1024 MiB …`
+std::string lack_text(const model::NodeState& node, const model::GpuRequest& request,
+                      const GpuShortfall& shortfall) {
+  const model::GpuState& gpu = node.gpus[shortfall.gpu];
+  const model::ContainerRequest& container_request = request.containers[shortfall.container];
+  const fit::Charge need = need_of(container_request, gpu);
+  std::string text = gpu_name(node, shortfall.gpu);
+  text.append(" of node ").append(node.name()).append(" lacks ");
+  append_amounts(text, shortfall.memory_mib, shortfall.compute_milli);
+  text += ": ";
+  append_amounts(text, gpu.free_memory().value, gpu.free_compute().value);
+  text += " are free, ";
+  append_amounts(text, need.memory.value, need.compute.value);
+  text += " are needed";
+  if (request.containers.size() > 1)
+    text.append(" by container ").append(container_request.container);
+  if (container_request.count > 1)
+    text.append(" on each of ").append(std::to_string(container_request.count)).append(" GPUs");
+  return text;
+}
+
 std::string room_text(Trial& trial, const model::NodeState& node) {
   const model::GpuRequest& request = trial.incoming().request;
   if (request.is_kubelet_assigned()) return units_text(node, request);
@@ -131,21 +174,15 @@ std::string room_text(Trial& trial, const model::NodeState& node) {
   const GpuShortfall shortfall = shortfall_of(trial, node);
   const model::GpuState& gpu = node.gpus[shortfall.gpu];
   if (fit::serves_slices(*gpu.info)) return slices_text(node, shortfall.gpu);
-  const std::string name = gpu_name(node, shortfall.gpu) + " of node " + node.name();
-  if (gpu.closure != model::GpuClosure::kOpen)
-    return name + " is closed: " + std::string(model::to_string(gpu.closure));
-  if (shortfall.thousandths == 0) {
-    return "the containers' requests do not fit together on node " + node.name() + "; its " +
-           gpu_name(node, shortfall.gpu) + " has " +
-           amounts(gpu.free_memory().value, gpu.free_compute().value) + " free";
+  if (gpu.closure != model::GpuClosure::kOpen) {
+    return gpu_name(node, shortfall.gpu) + " of node " + node.name() +
+           " is closed: " + std::string(model::to_string(gpu.closure));
   }
-  const model::ContainerRequest& first = request.containers.front();
-  const fit::Charge need = need_of(first, gpu);
-  std::string text = name + " lacks " + amounts(shortfall.memory_mib, shortfall.compute_milli) +
-                     ": " + amounts(gpu.free_memory().value, gpu.free_compute().value) +
-                     " are free, " + amounts(need.memory.value, need.compute.value) + " are needed";
-  if (first.count > 1) text += " on each of " + std::to_string(first.count) + " GPUs";
-  return text;
+  if (shortfall.thousandths > 0) return lack_text(node, request, shortfall);
+  std::string text = "the containers' requests do not fit together on node " + node.name() +
+                     "; its " + gpu_name(node, shortfall.gpu) + " has ";
+  append_amounts(text, gpu.free_memory().value, gpu.free_compute().value);
+  return text + " free";
 }
 
 std::string closed_gpus_text(const model::NodeState& node) {
@@ -207,24 +244,42 @@ std::string cap_text(const Trial& trial) {
          " milli-GPU of its cap of " + std::to_string(cap ? cap->value : 0);
 }
 
+/// The other pods that are about to be bound to the node.
+model::Intents other_intents(const Trial& trial, const model::NodeState& node) {
+  const auto slot = trial.snapshot().names->find(node.name());
+  const model::Intents* intents = slot ? trial.snapshot().intents_on(slot->value) : nullptr;
+  if (intents == nullptr) return {};
+  model::Intents others = *intents;
+  std::erase_if(others, [&](const model::HoldingPtr& intent) {
+    return intent->uid == trial.incoming().rank.uid;
+  });
+  return others;
+}
+
+std::string promised_text(const Trial& trial, const model::NodeState& node) {
+  std::string text;
+  for (const model::HoldingPtr& intent : other_intents(trial, node)) {
+    text.append(text.empty() ? ": " : ", ").append(intent->name_space + "/" + intent->pod);
+    if (text.size() > kLongList) {
+      text += "…";
+      break;
+    }
+  }
+  return "node " + node.name() + text;
+}
+
 }  // namespace
 
 GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node) {
   const model::GpuRequest& request = trial.incoming().request;
-  if (request.containers.empty() || request.is_kubelet_assigned() || node.gpus.empty()) return {};
-  const model::ContainerRequest& first = request.containers.front();
-  std::vector<GpuShortfall> shortfalls;
-  shortfalls.reserve(node.gpus.size());
-  for (std::size_t i = 0; i < node.gpus.size(); ++i)
-    shortfalls.push_back(gpu_shortfall(trial, node, i));
-  const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(1, first.count));
-  const auto deciding = needed < shortfalls.size()
-                            ? shortfalls.begin() + static_cast<std::ptrdiff_t>(needed - 1)
-                            : shortfalls.end() - 1;
-  std::ranges::nth_element(shortfalls, deciding, {}, [](const GpuShortfall& shortfall) {
-    return std::pair(shortfall.thousandths, shortfall.gpu);
-  });
-  return *deciding;
+  if (request.is_kubelet_assigned() || node.gpus.empty()) return {};
+  GpuShortfall most;
+  for (std::size_t i = 0; i < request.containers.size(); ++i) {
+    GpuShortfall shortfall = container_shortfall(trial.of_container(i), node);
+    shortfall.container = i;
+    if (i == 0 || shortfall.thousandths > most.thousandths) most = shortfall;
+  }
+  return most;
 }
 
 HostShortfall host_shortfall_of(const model::NodeState& node,
@@ -273,9 +328,10 @@ std::string host_sentence(const model::NodeState& node, const model::HostResourc
 
 std::string node_sentence(Trial& trial, const model::NodeState& node, model::ReasonCode reason) {
   using enum model::ReasonCode;
-  const std::string general = model::message(reason);
   const auto with = [&](const std::string& details) {
-    return details.empty() ? general : general + " (" + details + ")";
+    std::string text = model::message(reason);
+    if (!details.empty()) text.append(" (").append(details).append(")");
+    return text;
   };
   switch (reason) {
     case kNone:
@@ -299,6 +355,8 @@ std::string node_sentence(Trial& trial, const model::NodeState& node, model::Rea
       return with("node " + node.name() + " has " + gpus_text(node));
     case kNoRoom:
       return with(room_text(trial, node));
+    case kPromised:
+      return with(promised_text(trial, node));
     default:
       return with("node " + node.name());
   }
@@ -308,7 +366,9 @@ std::vector<Blocker> blockers_on(Trial& trial, const model::NodeState& node) {
   const model::GpuRequest& request = trial.incoming().request;
   const GpuShortfall shortfall = shortfall_of(trial, node);
   std::vector<Blocker> blockers;
-  for (const model::HoldingPtr& holding : node.holdings) {
+  std::vector<model::HoldingPtr> holders = node.holdings;
+  std::ranges::copy(other_intents(trial, node), std::back_inserter(holders));
+  for (const model::HoldingPtr& holding : holders) {
     Blocker blocker{.node = node.name(),
                     .gpu = {},
                     .name_space = holding->name_space,

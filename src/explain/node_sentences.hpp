@@ -17,14 +17,15 @@ namespace snug::explain {
 /// How much one GPU of a node lacks for a container of the request.
 struct GpuShortfall {
   std::size_t gpu = 0;             // position in NodeState::gpus
+  std::size_t container = 0;       // position in GpuRequest::containers
   std::int64_t memory_mib = 0;     // missing memory; 0: enough
   std::int64_t compute_milli = 0;  // missing compute; 0: enough
   std::int64_t thousandths = 0;    // the larger of both, in thousandths of the GPU
 };
 
 /// The shortfall of the node for the trial's request: of the GPU that would have to get more room,
-/// so that as many suitable GPUs as the request needs have room. The first container with devices
-/// decides.
+/// so that as many suitable GPUs as a container needs have room. Of several containers, the one
+/// that lacks most as if the pod had no other, and of equal ones the first.
 [[nodiscard]] GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node);
 
 /// What a node lacks of CPU, memory and pod slots for a pod.
@@ -54,7 +55,8 @@ struct HostShortfall {
                                         model::ReasonCode reason);
 
 /// The pods that hold what the pod lacks on the node: on the GPU of shortfall_of(), or the units
-/// that the kubelet assigned. At most kMaxBlockers, those that hold most first.
+/// that the kubelet assigned. Pods that are about to be bound are among them. At most kMaxBlockers,
+/// those that hold most first.
 [[nodiscard]] std::vector<Blocker> blockers_on(Trial& trial, const model::NodeState& node);
 
 }  // namespace snug::explain

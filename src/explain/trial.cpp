@@ -1,5 +1,7 @@
 #include "explain/trial.hpp"
 
+#include <utility>
+
 #include "snug/plan/node_resources_fit.hpp"
 #include "snug/plan/placement_finder.hpp"
 
@@ -29,11 +31,36 @@ plan::IncomingPod with_rules(const plan::IncomingPod& incoming,
   return changed_copy(incoming, incoming.request, sharing);
 }
 
+/// A request of one container and its trial, which refers to it.
+struct Trial::SingleContainer {
+  SingleContainer(const model::Snapshot& snapshot, const plan::IncomingPod& incoming,
+                  model::GpuRequest the_request)
+      : request(std::move(the_request)), trial(snapshot, with_request(incoming, request)) {}
+
+  model::GpuRequest request;
+  Trial trial;
+};
+
 Trial::Trial(const model::Snapshot& snapshot, const plan::IncomingPod& incoming)
     : snapshot_(snapshot),
       incoming_(incoming),
       memo_(incoming.request),
       tenant_(fit::tenant_of(incoming.name_space, incoming.sharing, snapshot.namespace_usage)) {}
+
+Trial::~Trial() = default;
+
+Trial& Trial::of_container(std::size_t position) {
+  const model::GpuRequest& request = incoming_.request;
+  if (request.containers.size() == 1) return *this;
+  single_containers_.resize(request.containers.size());
+  std::unique_ptr<SingleContainer>& single = single_containers_.at(position);
+  if (single == nullptr) {
+    model::GpuRequest alone = request;
+    alone.containers = {request.containers[position]};
+    single = std::make_unique<SingleContainer>(snapshot_, incoming_, std::move(alone));
+  }
+  return single->trial;
+}
 
 model::ReasonCode Trial::reason_in(Slot slot, const model::NodeState& state,
                                    const model::Intents* intents, const fit::Tenant& tenant,

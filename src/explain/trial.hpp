@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "snug/explain/explain.hpp"
@@ -29,6 +30,9 @@ class Trial {
  public:
   /// The arguments must outlive the trial.
   Trial(const model::Snapshot& snapshot, const plan::IncomingPod& incoming);
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
 
   [[nodiscard]] const plan::IncomingPod& incoming() const { return incoming_; }
   [[nodiscard]] const model::Snapshot& snapshot() const { return snapshot_; }
@@ -46,6 +50,9 @@ class Trial {
                               const model::Intents* intents,
                               const model::NamespaceUsage& namespace_usage);
 
+  /// The trial of one container as if the pod had no other: this one, if the pod has no other.
+  [[nodiscard]] Trial& of_container(std::size_t position);
+
   /// Whether the GPU at this position of NodeState::gpus could serve the first container if it had
   /// room.
   [[nodiscard]] bool is_suitable(const model::NodeState& node, std::size_t gpu) {
@@ -60,6 +67,7 @@ class Trial {
   }
 
  private:
+  struct SingleContainer;
   /// Adding so many holdings to a node state takes about as long as a call of fit().
   static constexpr std::int64_t kHoldingsOfCall = 4;
 
@@ -74,6 +82,7 @@ class Trial {
   fit::Tenant tenant_;
   model::PlacementList options_;
   std::int64_t states_ = 0;
+  std::vector<std::unique_ptr<SingleContainer>> single_containers_;  // empty: not used yet
 };
 
 }  // namespace snug::explain

@@ -127,6 +127,19 @@ ContainerBits FitMemo::compare(std::string_view model) {
   return takers;
 }
 
+const model::MigTable* FitMemo::table_of_card(const model::GpuInfo& gpu, base::MebiBytes memory) {
+  if (cards_.empty()) cards_.resize(model::kMaxModels);
+  KnownCard& known = cards_.at(gpu.model_id);
+  if (gpu.model_id == 0 || known.memory != memory) {
+    // One search step takes as long as reading 16 bytes of a model's name.
+    constexpr std::size_t kBytesOfStep = 16;
+    count_steps(static_cast<std::int64_t>(1 + gpu.model.size() / kBytesOfStep));
+    const mig::MigCard* const card = mig::find_mig_card(gpu.model, memory);
+    known = {memory, card == nullptr ? nullptr : card->table.get()};
+  }
+  return known.table;
+}
+
 StartOrders& FitMemo::starts() {
   if (starts_ == nullptr) starts_ = std::make_unique<StartOrders>();
   return *starts_;

@@ -8,7 +8,6 @@
 #include "fit/slices.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/fit/mig_free.hpp"
-#include "snug/mig/card_catalog.hpp"
 #include "snug/mig/profile_choice.hpp"
 
 namespace snug::fit {
@@ -30,11 +29,8 @@ bool could_have(const model::NodeInventory& node, const model::GpuState& gpu,
   if (serves_slices(*gpu.info)) {
     return offered_slices(node, gpu).profile_for(requirement).has_value();
   }
-  // One search step takes as long as reading 16 bytes of a model's name.
-  constexpr std::size_t kBytesOfStep = 16;
-  memo.count_steps(static_cast<std::int64_t>(1 + gpu.info->model.size() / kBytesOfStep));
-  const mig::MigCard* const card = mig::find_mig_card(gpu.info->model, gpu.memory);
-  return card != nullptr && mig::smallest_profile(*card->table, requirement).has_value();
+  const model::MigTable* const table = memo.table_of_card(*gpu.info, gpu.memory);
+  return table != nullptr && mig::smallest_profile(*table, requirement).has_value();
 }
 
 /// Whether neither GPU serves slices and could_have() returns the same for both.

@@ -13,7 +13,16 @@
 namespace snug::service {
 namespace {
 
-codec::PodRow held_row(const ledger::LedgerEntry& entry) {
+/// What is odd about a pod that holds GPUs; empty: nothing.
+std::string remark_on(const model::Holding& holding, const model::Snapshot& snapshot) {
+  if (holding.unplaced) return "bound without a reservation: it was given no device";
+  const std::string& node = holding.reservation.node;
+  const auto slot = snapshot.names->find(node);
+  if (slot && snapshot.nodes[slot->value] != nullptr) return "";
+  return "Snug does not know node " + node + ": its GPUs are in no sum";
+}
+
+codec::PodRow held_row(const ledger::LedgerEntry& entry, const model::Snapshot& snapshot) {
   const model::Holding& holding = *entry.holding;
   const bool is_bound = entry.state == ledger::HoldingState::kBound;
   // A pod whose bind is unsettled is shown as reserved, because its devices are still reserved.
@@ -26,7 +35,7 @@ codec::PodRow held_row(const ledger::LedgerEntry& entry) {
           .uid = holding.uid,
           .node = holding.reservation.node,
           .state = state_name,
-          .reason = holding.unplaced ? "bound without a reservation: it was given no device" : "",
+          .reason = remark_on(holding, snapshot),
           .request_text = holding.request_text,
           .holding = holding.reservation_written ? entry.holding : nullptr};
 }
@@ -70,7 +79,8 @@ Reply AdminService::pods() {
   const model::SnapshotPtr snapshot = ledger.snapshot();
   const LayoutChanges layout_changes(*snapshot);
   std::vector<codec::PodRow> pod_rows;
-  for (const ledger::LedgerEntry& entry : ledger.gpu_entries()) pod_rows.push_back(held_row(entry));
+  for (const ledger::LedgerEntry& entry : ledger.gpu_entries())
+    pod_rows.push_back(held_row(entry, *snapshot));
   for (const PendingRow& pending_pod : pods_waiting_for_gpu(parts_.pending, ledger))
     pod_rows.push_back(pending_row(pending_pod, layout_changes));
   std::sort(pod_rows.begin(), pod_rows.end(), [](const codec::PodRow& a, const codec::PodRow& b) {

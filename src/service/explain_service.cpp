@@ -22,8 +22,9 @@ namespace {
 
 constexpr std::string_view kHypothetical = "hypothetical";
 
-codec::ExplainReply::Node to_reply(const explain::NodeReason& reason) {
-  return {reason.node, std::string(model::reason_row(reason.code).code), reason.sentence};
+codec::ExplainReply::Node to_reply(explain::NodeReason reason) {
+  return {std::move(reason.node), std::string(model::reason_row(reason.code).code),
+          std::move(reason.sentence)};
 }
 
 void set_refusal(const model::Refusal& refusal, codec::ExplainReply& reply) {
@@ -197,7 +198,7 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
                                     .offered = slots,
                                     .per_node = per_node};
   const base::MutexLock lock(mutex_);
-  const explain::Explanation explanation = explain::explain(input);
+  explain::Explanation explanation = explain::explain(input);
   set_explanation(explanation, reply);
   reply.notes = notes_for(claim.pod().facts, explanation);
   if (std::string note = note_about_offer(offered, slots.has_value(), explanation); !note.empty())
@@ -209,7 +210,9 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
   }
   if (!per_node) return;
   std::vector<codec::ExplainReply::Node>& rows = reply.per_node.emplace();
-  for (const explain::NodeReason& reason : explanation.per_node) rows.push_back(to_reply(reason));
+  rows.reserve(explanation.per_node.size());
+  for (explain::NodeReason& reason : explanation.per_node)
+    rows.push_back(to_reply(std::move(reason)));
 }
 
 std::string ExplainService::refusal_sentence(const PodInfoPtr& pod, const model::Refusal& refusal,

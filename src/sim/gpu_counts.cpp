@@ -55,6 +55,8 @@ GpuCounts count_gpus(const model::NodeState& node) {
   if (node.gpus.empty()) counts = count_units(node);
   std::int64_t unhealthy = 0;
   for (const model::GpuState& gpu : node.gpus) {
+    // The node does not have this GPU any more.
+    if (gpu.closure == model::GpuClosure::kVanished) continue;
     ++counts.gpus;
     if (!gpu.info->healthy) ++unhealthy;
     std::int64_t& kind = !gpu.empty()                              ? counts.in_use

@@ -86,7 +86,15 @@ class ClusterBuilder {
     }
     const service::ParsedHolding parsed = service::read_holding(info, limits_);
     const auto& assigned = translation.assignment.containers;
-    if (assigned.empty()) return parsed.holding;
+    if (assigned.empty()) {
+      // describe() has counted a pod whose assignment is unreadable.
+      if (parsed.holding->unplaced && !translation.assignment.is_partly_unreadable) {
+        sentences_.count("pod", info.full_name(),
+                         "bound without an assignment that the simulation can read: counted as "
+                         "holding no GPU now");
+      }
+      return parsed.holding;
+    }
     auto holding = std::make_shared<model::Holding>(*parsed.holding);
     holding->unplaced = false;
     holding->reservation.containers = assigned;

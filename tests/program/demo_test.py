@@ -99,6 +99,9 @@ class DemoTest(unittest.TestCase):
         self.assertTrue(self._body(answers["nodes"])["nodes"])
         page = run("curl", "-s", "-H", "Accept: text/html", re.search(r"^  (http://\S+/)$", printed, re.M)[1])
         self.assertTrue(page.stdout.startswith("<!doctype html>"), page.stdout[:200])
+        for words, line in (("GPUS", "top"), ("train-four is pending", "explain")):
+            command = re.search(rf"^  (\S*snugctl {line} .*)$", printed, re.M)[1]
+            self.assertIn(words, run("bash", "-c", command).stdout)
         demo.send_signal(signal.SIGINT)
         self.assertEqual(demo.wait(20), 0, demo.stderr.read())
 

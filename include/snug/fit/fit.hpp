@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "snug/fit/charge.hpp"
 #include "snug/fit/tenant.hpp"
@@ -56,6 +57,12 @@ class FitMemo {
     return any_model_ ? ~ContainerBits{0} : containers_naming(gpu);
   }
 
+  /// The table of a card whose MIG mode is off, by the GPU's model and memory; null: the card has
+  /// none. Each model that has a number is looked up only once for each memory size in a row.
+  /// Look-ups count as search steps.
+  [[nodiscard]] const model::MigTable* table_of_card(const model::GpuInfo& gpu,
+                                                     base::MebiBytes memory);
+
   /// The work done so far, in units of some microseconds: the calls of fit() plus their search
   /// steps divided by kStepsOfWork. Callers limit work instead of time, so that results do not
   /// depend on the machine.
@@ -79,6 +86,11 @@ class FitMemo {
   std::unique_ptr<MultiContainerCache> multi_container_;  // null: not used yet
   mig::SliceRequirement slice_need_;
   std::unique_ptr<StartOrders> starts_;  // null: not used yet
+  struct KnownCard {
+    base::MebiBytes memory{-1};  // -1: not looked up yet
+    const model::MigTable* table = nullptr;
+  };
+  std::vector<KnownCard> cards_;  // by GpuInfo::model_id; empty: not used yet
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
 };

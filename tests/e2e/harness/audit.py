@@ -13,19 +13,29 @@ class AuditLog:
         """The point from which calls_since() counts."""
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def entries_since(self, mark):
+    def read_since(self, mark):
+        """The entries that are whole, and the mark of the next one."""
         if not self.path.exists():
-            return []
+            return [], mark
         with open(self.path, "rb") as file:
             file.seek(mark)
-            whole_lines = file.read().rpartition(b"\n")[0]
-        return [json.loads(line) for line in whole_lines.splitlines()]
+            lines = file.read()
+        end = lines.rfind(b"\n") + 1
+        return [json.loads(line) for line in lines[:end].splitlines()], mark + end
+
+    def entries_since(self, mark):
+        return self.read_since(mark)[0]
 
     def calls_since(self, mark, user, answered=False):
+        """calls_of() the entries since `mark`."""
+        return self.calls_of(self.entries_since(mark), user, answered)
+
+    @staticmethod
+    def calls_of(entries, user, answered=False):
         """Finished calls by `verb resource[/subresource]`, for example `create pods/binding`. With
         `answered`, without those of status 500 and above: the caller had gone, or the API server was slow."""
         calls = collections.Counter()
-        for entry in self.entries_since(mark):
+        for entry in entries:
             if entry["user"]["username"] != user or entry["stage"] != "ResponseComplete":
                 continue
             if answered and entry["responseStatus"]["code"] >= 500:
