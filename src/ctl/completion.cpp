@@ -88,7 +88,7 @@ const CLI::Option* find_flag(const CLI::App& command, const std::string& word) {
 
 const CLI::App* find_command(const CLI::App& command, const std::string& word) {
   for (const CLI::App* each : command.get_subcommands({})) {
-    if (each->get_name() == word) return each;
+    if (each->check_name(word)) return each;
   }
   return nullptr;
 }

@@ -68,7 +68,7 @@ class WithSnug(unittest.TestCase):
         cluster = Path(folder.name) / "cluster.json"
         cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [
             node("n1", 2), n2, mig, share("a", "ml", "n1", 0, 250), share("b", "web", "n1", 0, 500), whole, slice_pod(),
-            waiting]}))
+            share("ghost", "old", "gone", 0, 500), waiting]}))
         policy = Path(folder.name) / "policy.yaml"
         policy.write_text("version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n"
                           "sharing: [{namespaces: [web], capMilli: 2000}]\n")
@@ -133,6 +133,7 @@ class ViewsTest(WithSnug):
             "ml         a        bound    n1    0            10240 MiB     0.25\n"
             "ml         slice    bound    mig   0:2g.10gb@2   9856 MiB    0.285\n"
             "ml         waiting  pending  -     -                    -        -\n"
+            "old        ghost    bound    gone  0            20480 MiB      0.5  Snug does not know node gone\n"
             "web        b        bound    n1    0            20480 MiB      0.5\n"
             "web        trainer  bound    n2    0            40960 MiB        1\n"))
 
@@ -159,7 +160,8 @@ class ViewsTest(WithSnug):
                 (["gpus", "-n", "web"], ["gpu/n1/0", "gpu/n2/0"]), (["gpus", "n1"], ["gpu/n1/0", "gpu/n1/1"]),
                 (["pods", "-n", "web", "--sort-by", "memory"], ["pod/web/trainer", "pod/web/b"]),
                 (["pods", "ml/a"], ["pod/ml/a"]), (["pods", "pod/a"], ["pod/ml/a"]), (["pods", "pod/ml/a"], ["pod/ml/a"]),
-                (["node/n2"], ["node/n2"]), (["nodes", "node/n1", "n2"], ["node/n1", "node/n2"]),
+                (["node", "n2"], ["node/n2"]), (["pod", "b"], ["pod/web/b"]), (["namespace"], ["namespace/ml", "namespace/web"]),
+                (["gpu", "n2"], ["gpu/n2/0", "gpu/n2/1"]), (["node/n2"], ["node/n2"]), (["nodes", "node/n1", "n2"], ["node/n1", "node/n2"]),
                 (["gpus", "gpu/n1/1", "n2/0"], ["gpu/n1/1", "gpu/n2/0"]), (["namespaces", "namespace/web"], ["namespace/web"]),
                 (["namespaces"], ["namespace/ml", "namespace/web"]), (["namespaces", "web"], ["namespace/web"])):
             self.assertEqual(self.names(*words), expected, words)
@@ -167,6 +169,8 @@ class ViewsTest(WithSnug):
     def test_a_namespace_has_only_its_pods_and_gpus(self):
         text = self.top("-n", "web")
         self.assertIn("2 nodes, 2 GPUs, 2 pods; 0 whole GPUs free, 0 closed\n", text)
+        for view in ("nodes", "gpus", "pods"):
+            self.assertIn(f'\nno {view} to show of namespace "nope"\n', self.top(view, "-n", "nope"))
         self.assertEqual([line.split()[:3] for line in text.splitlines()[1:3]], [["n1", "8", "0"], ["n2", "#", "0"]])
         for words in (["n1"], ["-o", "wide"], ["gpus", "-o", "wide"]):
             text = self.top("-n", "web", *words)
@@ -245,7 +249,9 @@ class ClosedToAnnotatedPodsTest(unittest.TestCase):
         cluster = fetch(f"{admin}/v1/cluster")[1]
         self.assertEqual((cluster["freeWholeGpus"], cluster["gpusClosed"]), (7, 1))
         self.assertTrue(lines[7].endswith("; 7 whole GPUs free, 1 closed"), lines[7])
-        self.assertIn("free; node closed: to annotated pods: ", run(SNUGCTL, "top", "gpus", "--server", admin, **ASCII).stdout)
+        gpus = run(SNUGCTL, "top", "gpus", "--server", admin, **ASCII).stdout
+        self.assertIn("free; node closed: to annotated pods: ", gpus)
+        self.assertRegex(gpus, r"\nslices +0  mig +\.")
 
 
 class TerminalTest(WithSnug):

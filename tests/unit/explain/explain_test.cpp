@@ -160,6 +160,33 @@ TEST(ExplainTest, ANodeMayLackHostResourcesBesidesGpus) {
                         "when empty"));
 }
 
+TEST(ExplainTest, OfSeveralContainersTheOneThatLacksMostIsNamed) {
+  model::GpuRequest two = make_fraction(200);
+  two.containers.push_back(make_fraction(700).containers.front());
+  two.containers.front().container = "small";
+  two.containers.back().container = "large";
+  const RepackScenario one_lacks({"n1: A 1000"}, {"a n1 g0:500"}, two);
+  EXPECT_EQ(explained(one_lacks).nearest->sentence,
+            "NoRoom: no GPU has room for the request (GPU 0 (A) of node n1 lacks 200 MiB and 20 %: "
+            "500 MiB and 50 % are free, 700 MiB and 70 % are needed by container large)");
+  const RepackScenario together({"n1: A 1000"}, {"a n1 g0:200"}, two);
+  EXPECT_EQ(explained(together).nearest->sentence,
+            "NoRoom: no GPU has room for the request (the containers' requests do not fit together "
+            "on node n1; its GPU 0 (A) has 800 MiB and 80 % free)");
+}
+
+TEST(ExplainTest, PodsThatAreAboutToBeBoundAreNamed) {
+  RepackScenario on({"n1: A 1000"}, {"a n1 g0:300"}, make_fraction(500));
+  on.intents = {make_movable("b n1 g0:400"), make_movable("new n1 g0:500")};
+  const explain::Explanation explanation = explained(on);
+  EXPECT_EQ(explanation.nearest->sentence,
+            "Promised: the room that is left is promised to other pods, which are about to be "
+            "bound (node n1: default/b)");
+  std::vector<std::string> blockers;
+  for (const explain::Blocker& blocker : explanation.blockers) blockers.push_back(blocker.pod);
+  EXPECT_EQ(blockers, (std::vector<std::string>{"b", "a"}));
+}
+
 TEST(ExplainTest, MovesAreThoseOfDefrag) {
   const RepackScenario on({"n1: A 1000 x2"}, {"a n1 g0:500", "b n1 g1:400"}, make_whole(1));
   EXPECT_EQ(

@@ -284,6 +284,13 @@ TEST(ClusterCodecTest, AnAssignmentWithAmountsThatNoGpuHasIsNotRead) {
                       "read: they count as free (ml/share)"))
         << device;
   }
+  EXPECT_TRUE(warns(read_pod_of_hami(""),
+                    "1 pod bound without an assignment that the simulation can read: counted as "
+                    "holding no GPU now (ml/share)"));
+  // A GPU that the node does not register is no GPU of the cluster.
+  const auto elsewhere = read_pod_of_hami("GPU-gone,NVIDIA,3000,30");
+  EXPECT_EQ(sim::count_gpus_now(elsewhere.cluster, base::ManualClock{}),
+            (sim::GpuCounts{.gpus = 1, .free = 1, .most_free_on_a_node = 1}));
   const auto partly = read_pod_of_hami("GPU-a,NVIDIA,3000,30:GPU-a,NVIDIA,3000");
   EXPECT_FALSE(partly.cluster.pods.at(0).holding->unplaced);
   EXPECT_EQ(partly.warnings.size(), 2U);  // also about the form of its request
