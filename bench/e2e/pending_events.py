@@ -31,11 +31,11 @@ from harness.scenario import NODES, PODS, Session
 OWN_POD = "snug-0"
 POSTERS = 16
 EVENTS_PER_S = 50  # pod_events_per_s of docs/limits.md
-# More than kube-scheduler's default of 50, which would be what limits the pods that it tries.
+# kube-scheduler's default of 50 would limit how many pods it tries.
 SCHEDULER_CALLS_PER_S = 100
 TOUCH_S = 10
 REPEAT_S = 595  # refusal_event_repeat_ms, less what an event may wait until it is written
-MARGIN_S = 60  # for posting the pods, the delay of an event, and repeated calls
+RATE_MARGIN = 0.95  # of the rate, which repeated calls use too
 # A condition may change while the pods are posted, and a call may be repeated.
 PATCHES_PER_POD = 1.1
 MORE_PATCHES = 100
@@ -56,10 +56,28 @@ def refusal_times(plane):
             return times
 
 
-def unmet(arguments, seconds, refused, dropped, patches, tried):
-    """The criteria that are not met, `seconds` after the first pod was posted. `refused`: as
-    refusal_times() returns it. `tried`: the patches of a minute ago, at most one for each pod."""
-    due = min(arguments.pods, tried, int(EVENTS_PER_S * max(0.0, seconds - MARGIN_S)))
+class DueEvents:
+    """How many pods must have an event. Each minute adds as many as the rate allows, of the pods that
+    kube-scheduler had tried a minute before."""
+
+    def __init__(self, pods):
+        self.pods = pods
+        self.due = 0
+        self.tried = 0
+        self.seconds = 0.0
+
+    def at(self, seconds, patches):
+        """The number `seconds` after the first pod was posted. `patches`: of pods/status until now."""
+        allowed = RATE_MARGIN * EVENTS_PER_S * (seconds - self.seconds)
+        self.due = min(self.tried, int(self.due + allowed))
+        self.tried = min(self.pods, int(patches / PATCHES_PER_POD))
+        self.seconds = seconds
+        return self.due
+
+
+def unmet(arguments, due, refused, dropped, patches):
+    """The criteria that are not met. `due`: how many pods must have an event. `refused`: as
+    refusal_times() returns it."""
     gaps = [(later - earlier).total_seconds() for times in refused.values()
             for earlier, later in itertools.pairwise(times)]
     most_patches = PATCHES_PER_POD * arguments.pods + MORE_PATCHES
@@ -101,7 +119,7 @@ def measure(plane, arguments):
         print("minute | filter calls | events by Snug | with GpuRefused | most for one pod | dropped "
               "| pods/status by kube-scheduler")
         problems = []
-        tried = 0
+        due_events = DueEvents(arguments.pods)
         own, others = collections.Counter(), collections.Counter()
         for minute in range(1, arguments.minutes + 1):
             while time.monotonic() < started + 60 * minute:
@@ -120,8 +138,7 @@ def measure(plane, arguments):
             print(f"{minute:6} | {filters:12.0f} | {own['create events']:14} | {len(refused):15} | "
                   f"{most:16} | {dropped:7.0f} | {patches}", flush=True)
             problems += [f"minute {minute}: {sentence}" for sentence in
-                         unmet(arguments, seconds, refused, dropped, patches, tried)]
-            tried = min(arguments.pods, int(patches / PATCHES_PER_POD))
+                         unmet(arguments, due_events.at(seconds, patches), refused, dropped, patches)]
         return problems
     finally:
         scheduler.stop()

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "snug/base/limits.hpp"
 #include "snug/base/text.hpp"
@@ -103,6 +105,7 @@ std::string shown_device(const ReplyJson& device) {
 }
 
 void read_shown_reservation(const ReplyJson& reservation, ShownPod& pod) {
+  std::set<std::string> seen;
   const auto add_devices = [&](const std::string& devices) {
     pod.devices += (pod.devices.empty() ? "" : ",") + devices;
   };
@@ -112,10 +115,10 @@ void read_shown_reservation(const ReplyJson& reservation, ShownPod& pod) {
                   text_of(container, "resource"));
       continue;
     }
+    // An init container may have the same device as an app.
     for (const ReplyJson& device : container.at("devices")) {
-      add_devices(shown_device(device));
-      pod.memory_mib += number_of(device, "memoryMiB");
-      pod.compute_milli += number_of(device, "computeMilli");
+      if (const std::string shown = shown_device(device); seen.insert(shown).second)
+        add_devices(shown);
     }
   }
 }
@@ -128,8 +131,8 @@ ShownPod read_shown_pod(const ReplyJson& json) {
                .reason = optional_text(json, "reason"),
                .request = text_of(json, "request"),
                .devices = {},
-               .memory_mib = 0,
-               .compute_milli = 0};
+               .memory_mib = json.value("memoryMiB", std::int64_t{0}),
+               .compute_milli = json.value("computeMilli", std::int64_t{0})};
   if (json.contains("reservation")) read_shown_reservation(json.at("reservation"), pod);
   return pod;
 }

@@ -6,6 +6,7 @@
 
 #include "codec/json_writer.hpp"
 #include "snug/base/text.hpp"
+#include "snug/fit/tenant.hpp"
 #include "snug/mig/card_catalog.hpp"
 #include "snug/usage/node_room.hpp"
 
@@ -267,6 +268,9 @@ std::string write_pods(base::Generation generation, std::span<const PodRow> rows
     reply += reply_text(pod_json);
     if (pod_row.holding != nullptr && !pod_row.holding->reservation.containers.empty()) {
       reply.back() = ',';  // replaces the closing brace of the object
+      const fit::Charge held = fit::held_charge(*pod_row.holding, nullptr);
+      reply += "\"memoryMiB\":" + std::to_string(held.memory.value) +
+               ",\"computeMilli\":" + std::to_string(held.compute.value) + ',';
       reply += "\"reservation\":";
       append_reservation(reply, pod_row.holding->reservation);
       reply += '}';

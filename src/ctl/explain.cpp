@@ -53,24 +53,32 @@ std::size_t target_bytes(const AdminConnection::Query& query) {
   return bytes;
 }
 
-/// The queries of the pods of the file, one for each. Warns of annotations in the wrong place.
-base::Result<std::vector<AdminConnection::Query>> queries_for_file(
-    const ExplainFlags& flags, const std::string& default_namespace) {
+/// A question about one pod, and what the answer does not say.
+struct Question {
+  AdminConnection::Query query;
+  std::string note;  // may be empty
+};
+
+/// The questions about the pods of the file, one for each. Warns of annotations in the wrong place.
+base::Result<std::vector<Question>> questions_for_file(const ExplainFlags& flags,
+                                                       const std::string& default_namespace) {
   const base::Limits limits;
   const auto text =
       config::read_file(flags.file == "-" ? "/dev/stdin" : flags.file, limits.max_config_bytes);
   if (!text) return std::unexpected(text.error());
   const auto pods = codec::read_pod_templates(*text, flags.file, default_namespace, limits);
   if (!pods) return std::unexpected(pods.error());
-  std::vector<AdminConnection::Query> queries;
-  queries.reserve(pods->size());
-  for (const auto& [pod, misplaced_keys] : *pods) {
+  std::vector<Question> questions;
+  questions.reserve(pods->size());
+  for (const auto& [pod, workload, misplaced_keys] : *pods) {
     if (flags.name_space && *flags.name_space != pod.name_space) {
       return other_namespace(
           flags.file + ": " + pod.name + " is of the namespace " + pod.name_space, flags);
     }
-    queries.push_back(with_nodes({{"manifest", codec::write_pod_manifest(pod)}}, flags));
-    if (const std::size_t bytes = target_bytes(queries.back()); bytes > base::kMaxTargetBytes) {
+    const Question& question = questions.emplace_back(
+        Question{with_nodes({{"manifest", codec::write_pod_manifest(pod)}}, flags),
+                 workload.empty() ? "" : "this is about one pod of the " + workload});
+    if (const std::size_t bytes = target_bytes(question.query); bytes > base::kMaxTargetBytes) {
       return base::fail(base::ErrorCode::kTooLarge,
                         flags.file + ": the pod " + pod.name_space + "/" + pod.name +
                             " is too large: a request about it has " + std::to_string(bytes) +
@@ -78,11 +86,11 @@ base::Result<std::vector<AdminConnection::Query>> queries_for_file(
     }
     for (const std::string& sentence : misplaced_keys) warn(flags.file + ": " + sentence);
   }
-  return queries;
+  return questions;
 }
 
-/// The queries of the pods that the flags name, one for each.
-base::Result<std::vector<AdminConnection::Query>> queries_for(const ExplainFlags& flags) {
+/// The questions about the pods that the flags name, one for each.
+base::Result<std::vector<Question>> questions_for(const ExplainFlags& flags) {
   const bool has_prefix = flags.pod.starts_with(kPodPrefix);
   const std::string pod = flags.pod.substr(has_prefix ? kPodPrefix.size() : 0);
   const std::size_t slash = pod.find('/');
@@ -103,9 +111,9 @@ base::Result<std::vector<AdminConnection::Query>> queries_for(const ExplainFlags
       return base::fail(base::ErrorCode::kInvalid,
                         "the pod is given as " + flags.pod + "; expected NAMESPACE/POD");
     }
-    return std::vector{with_nodes({{"namespace", name_space}, {"pod", name}}, flags)};
+    return std::vector{Question{with_nodes({{"namespace", name_space}, {"pod", name}}, flags), ""}};
   }
-  return queries_for_file(flags, name_space);
+  return questions_for_file(flags, name_space);
 }
 
 int run(const ExplainFlags& flags) {
@@ -114,12 +122,12 @@ int run(const ExplainFlags& flags) {
                         "explain takes a pod (NAMESPACE/POD) or --filename, and not both; see "
                         "--help");
   }
-  const auto queries = queries_for(flags);
-  if (!queries) return report_error(queries.error());
+  const auto questions = questions_for(flags);
+  if (!questions) return report_error(questions.error());
   base::Result<AdminConnection> snug = AdminConnection::open(flags.connection);
   if (!snug) return report_error(snug.error());
   std::string text;
-  for (const AdminConnection::Query& query : *queries) {
+  for (const auto& [query, note] : *questions) {
     const base::Result<std::string> body = snug->get(kExplainPath, query);
     if (!body) return report_error(body.error());
     const base::Result<codec::ExplainReply> reply = codec::read_explanation(*body);
@@ -128,6 +136,7 @@ int run(const ExplainFlags& flags) {
       text += *body + "\n";
     } else {
       text += (text.empty() ? "" : "\n") + explain_text(*reply, flags.output == "wide");
+      if (!note.empty()) text += "note: " + note + "\n";
     }
   }
   const auto printed = print(text);

@@ -137,6 +137,9 @@ std::string level_text(Portion portion, bool unicode) {
 
 std::string percent_text(Portion portion) {
   if (portion.whole <= 0) return "-";
+  // More than all, such as a namespace above its cap, is never shown as 100 %.
+  if (portion.part > portion.whole)
+    return std::to_string((100 * portion.part + portion.whole - 1) / portion.whole) + " %";
   return std::to_string(steps_used(portion, 100)) + " %";
 }
 

@@ -149,9 +149,11 @@ base::Result<TopOutput> show_cluster(const std::string& reply, const TopFlags& f
 struct ViewRow {
   TopView view;
   const char* name;
-  const char* singular;  // another name for it, as kubectl has; null: there is none
+  /// Another name of the view, as kubectl has it; -o name prints it before each name, with a slash.
+  /// Null: the view has no names.
+  const char* singular;
   const char* help;
-  std::string_view kind;   // what -o name prints before each name, with a slash
+  const char* nothing;     // what stands in the place of rows if there are none
   const char* names_help;  // of its arguments; null: it takes none
   const char* path;
   base::Result<TopOutput> (*show)(const std::string& reply, const TopFlags& flags,
@@ -161,17 +163,18 @@ struct ViewRow {
 };
 constexpr ViewRow kViews[] = {
     {TopView::kNodes, "nodes", "node",
-     "One line for each node (the default); a named node in detail", "node/",
+     "One line for each node (the default); a named node in detail", "no node with GPUs",
      "show these nodes, with their GPUs, holders and slices", "/v1/nodes", show_nodes,
      node_sort_keys, true},
-    {TopView::kGpus, "gpus", "gpu", "One line for each GPU", "gpu/",
+    {TopView::kGpus, "gpus", "gpu", "One line for each GPU", "no GPU",
      "only the GPUs of these nodes, or these GPUs as NODE/INDEX", "/v1/nodes", show_gpus,
      gpu_sort_keys, true},
-    {TopView::kPods, "pods", "pod", "One line for each pod that holds or wants GPUs", "pod/",
-     "only these pods, as POD or NAMESPACE/POD", "/v1/pods", show_pods, pod_sort_keys, false},
+    {TopView::kPods, "pods", "pod", "One line for each pod that holds or wants GPUs",
+     "no pod that holds or wants GPUs", "only these pods, as POD or NAMESPACE/POD", "/v1/pods",
+     show_pods, pod_sort_keys, false},
     {TopView::kNamespaces, "namespaces", "namespace", "What each namespace holds, against its cap",
-     "namespace/", "only these namespaces", "/v1/cluster", show_cluster, namespace_sort_keys,
-     false},
+     "no namespace that holds GPUs", "only these namespaces", "/v1/cluster", show_cluster,
+     namespace_sort_keys, false},
     {TopView::kCluster, "cluster", nullptr,
      "The whole cluster: allocation, fragmentation, models, and why pods are pending", "", nullptr,
      "/v1/cluster", show_cluster, nullptr, false},
@@ -233,11 +236,13 @@ std::string unknown_node(const std::string& name) {
   return "Snug does not know a node " + base::in_quotes(name) + "; the views of top are " + views;
 }
 
-/// What stands in the place of rows if there are none.
+/// Says that there are no rows, and which flags may be the cause.
 std::string nothing_text(const TopFlags& flags) {
-  const std::string text = std::string("no ") + row_of(flags.view).name + " to show";
-  const std::string& name_space = flags.filter.name_space;
-  return name_space.empty() ? text : text + " of namespace " + base::in_quotes(name_space);
+  std::string text = row_of(flags.view).nothing;
+  if (!flags.filter.name_space.empty())
+    text += " in namespace " + base::in_quotes(flags.filter.name_space);
+  if (!flags.selector.empty()) text += " on nodes with " + base::in_quotes(flags.selector);
+  return text;
 }
 
 base::Result<TopOutput> look(AdminConnection& snug, const TopFlags& flags, const TextStyle& style) {
@@ -350,9 +355,11 @@ int watch(AdminConnection first_connection, const TopFlags& flags) {
 }
 
 int run_top(TopFlags flags) {
-  const std::string_view kind = row_of(flags.view).kind;
-  for (std::string& name : flags.filter.names)
-    if (name.starts_with(kind)) name.erase(0, kind.size());
+  if (const char* const singular = row_of(flags.view).singular; singular != nullptr) {
+    const std::string kind = std::string(singular) + "/";
+    for (std::string& name : flags.filter.names)
+      if (name.starts_with(kind)) name.erase(0, kind.size());
+  }
   if (flags.usage) {
     return report_error(kExitFailure,
                         "no node publishes what its pods use of their GPUs, so --usage has nothing "

@@ -65,7 +65,8 @@ void add_slices(const codec::ShownGpu& gpu, TextTable& table) {
 }
 
 void add_gpu(const codec::ShownGpu& gpu, TextTable& table) {
-  TextCell remarks{.text = gpu.free_whole ? "free" : gpu.mode == "none" ? "empty" : gpu.mode};
+  const std::string mode = mode_text(gpu);
+  TextCell remarks{.text = gpu.free_whole ? "free" : mode == "-" ? "empty" : mode};
   if (!gpu.closed.empty()) remarks = {.text = "closed: " + gpu.closed, .colour = Colour::kRed};
   table.add_row({{.text = "  " + std::to_string(gpu.index)},
                  {.text = short_model(gpu.model)},
@@ -131,11 +132,11 @@ void add_pending(const codec::ShownCluster& cluster, const TextStyle& style,
 }
 
 std::string free_share_text(const codec::ShownCluster& cluster) {
-  if (!cluster.largest_free_share) return "nothing is free";
+  const std::string whole = counted(cluster.free_whole_gpus, "whole GPU");
+  if (!cluster.largest_free_share) return whole + "; nothing for a pod that shares a GPU";
   const codec::ShownFreeShare& share = *cluster.largest_free_share;
-  return counted(cluster.free_whole_gpus, "whole GPU") + "; the largest free share is " +
-         std::to_string(share.memory_mib) + " MiB and " +
-         percent_text({share.compute_milli, 1000}) + " of the compute, on GPU " +
+  return whole + "; the largest share for one pod is " + std::to_string(share.memory_mib) +
+         " MiB and " + percent_text({share.compute_milli, 1000}) + " of the compute, on GPU " +
          std::to_string(share.gpu) + " of node " + share.node;
 }
 

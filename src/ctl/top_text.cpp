@@ -22,16 +22,11 @@ std::string gpu_levels(const codec::ShownNode& node, bool unicode) {
   return levels;
 }
 
-/// The mode; of an empty GPU only `mig`, which it keeps.
-std::string mode_of(const codec::ShownGpu& gpu) {
-  if (gpu.mode != "none") return gpu.mode;
-  return gpu.axis > 0 ? "mig" : "-";
-}
-
 std::string models_of(const codec::ShownNode& node) {
   std::vector<std::string> models;
   for (const codec::ShownGpu& gpu : node.gpus) {
     std::string model = short_model(gpu.model);
+    if (model.empty()) continue;  // a vanished GPU
     if (std::ranges::find(models, model) == models.end()) models.push_back(std::move(model));
   }
   std::string text;
@@ -59,6 +54,9 @@ TextCell gpu_remarks(const codec::ShownNode& node, const codec::ShownGpu& gpu) {
   if (!gpu.closed.empty()) return {.text = "closed: " + gpu.closed, .colour = Colour::kRed};
   TextCell cell;
   if (gpu.free_whole) cell = {.text = "free", .colour = Colour::kGreen};
+  const bool is_empty = gpu.holders.empty() && mode_text(gpu) == "-";
+  if (is_empty && !gpu.free_whole && !node.units.empty())
+    cell.text = "perhaps assigned by the kubelet";
   if (!node.closed.empty()) {
     add_remark(cell.text, "node closed: " + node.closed);
     cell.colour = Colour::kRed;
@@ -161,6 +159,11 @@ TopPage nodes_page(std::span<const codec::ShownNode> nodes, std::span<const std:
   return page;
 }
 
+std::string mode_text(const codec::ShownGpu& gpu) {
+  if (gpu.mode != "none") return gpu.mode;
+  return gpu.axis > 0 ? "mig" : "-";
+}
+
 TopPage gpus_page(std::span<const codec::ShownNode> nodes, std::span<const GpuPosition> chosen,
                   bool wide, const TextStyle& style) {
   std::vector<TextTable::Column> columns{{.title = "NODE"},
@@ -179,7 +182,7 @@ TopPage gpus_page(std::span<const codec::ShownNode> nodes, std::span<const GpuPo
     const codec::ShownGpu& gpu = node.gpus[position.gpu];
     std::vector<TextCell> row{{.text = node.name},
                               {.text = std::to_string(gpu.index)},
-                              {.text = mode_of(gpu)},
+                              {.text = mode_text(gpu)},
                               memory_cell(gpu.used_memory_mib, gpu.memory_mib),
                               compute_cell(gpu.used_compute_milli, 1),
                               {.text = short_model(gpu.model)},

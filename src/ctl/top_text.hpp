@@ -27,11 +27,13 @@ struct TopPage {
 [[nodiscard]] TopPage node_details_page(std::span<const codec::ShownNode> nodes,
                                         std::span<const std::size_t> chosen,
                                         const TextStyle& style);
+/// The GPU's mode; `-` for an empty GPU, which has none unless it serves MIG slices.
+[[nodiscard]] std::string mode_text(const codec::ShownGpu& gpu);
 /// One line for each GPU. `wide`: with its uuid and its holders.
 [[nodiscard]] TopPage gpus_page(std::span<const codec::ShownNode> nodes,
                                 std::span<const GpuPosition> chosen, bool wide,
                                 const TextStyle& style);
-/// One line for each pod. `wide`: with its request, and the sentence that says why it is pending.
+/// One line for each pod. `wide`: with its request, and the whole sentence of its reason.
 [[nodiscard]] TopPage pods_page(std::span<const codec::ShownPod> pods,
                                 std::span<const std::size_t> chosen, bool wide,
                                 const TextStyle& style);

@@ -22,6 +22,7 @@
 #include "explain/trial.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/text.hpp"
+#include "snug/fit/node_usage.hpp"
 
 namespace snug::explain {
 namespace {
@@ -119,7 +120,8 @@ class Survey {
   explicit Survey(const ExplainInput& input)
       : trial_(input.snapshot, input.incoming), slots_(slots_by_name(input)) {
     reasons_.reserve(slots_.size());
-    for (const Slot slot : slots_) reasons_.push_back(trial_.reason(slot));
+    shortfalls_.resize(slots_.size());
+    for (std::size_t i = 0; i < slots_.size(); ++i) judge(i);
   }
 
   [[nodiscard]] Trial& trial() { return trial_; }
@@ -128,7 +130,7 @@ class Survey {
   [[nodiscard]] NodeReason node_reason(std::size_t i) {
     const model::HostResources& host = trial_.incoming().host;
     if (lacks_host_only(i)) return {node(i).name(), reasons_[i], host_sentence(node(i), host)};
-    std::string sentence = node_sentence(trial_, node(i), reasons_[i]);
+    std::string sentence = node_sentence(trial_, node(i), reasons_[i], shortfalls_[i]);
     if (!trial_.host_fits(slots_[i]))
       sentence += "; the node also " + host_text(host_shortfall_of(node(i), host));
     return {node(i).name(), reasons_[i], std::move(sentence)};
@@ -151,6 +153,7 @@ class Survey {
         ++explanation.feasible;
       }
     }
+    for (const std::size_t i : best_) explanation.best_nodes.emplace_back(node(i).name());
     explanation.nodes = slots_.size();
     explanation.known_nodes = count_nodes(trial_.snapshot());
     for (std::size_t code = 0; code < counts.size(); ++code) {
@@ -218,6 +221,21 @@ class Survey {
   }
 
  private:
+  /// The nodes are judged in the order of their names, which decides between equal classes.
+  void judge(std::size_t i) {
+    const plan::Verdict verdict = trial_.verdict(slots_[i]);
+    reasons_.push_back(verdict.reason);
+    if (!is_feasible(i)) return;
+    const auto place = std::ranges::find_if(
+        best_classes_, [&](std::int64_t score_class) { return verdict.score_class > score_class; });
+    best_.insert(best_.begin() + (place - best_classes_.begin()), i);
+    best_classes_.insert(place, verdict.score_class);
+    if (best_.size() > 2) {
+      best_.pop_back();
+      best_classes_.pop_back();
+    }
+  }
+
   [[nodiscard]] bool is_feasible(std::size_t i) const {
     return reasons_[i] == model::ReasonCode::kNone && trial_.host_fits(slots_[i]);
   }
@@ -230,24 +248,36 @@ class Survey {
   [[nodiscard]] std::uint16_t distance_of(std::size_t i) {
     const model::NodeState& state = node(i);
     if (lacks_host_only(i)) return distance(host_shortfall_of(state, trial_.incoming().host));
-    if (is_about_kind_of_pod(reasons_[i]) && !trial_.incoming().request.is_kubelet_assigned()) {
-      bool suits = false;
-      for (std::size_t gpu = 0; gpu < state.gpus.size() && !suits; ++gpu)
-        suits = trial_.is_suitable(state, gpu);
-      if (!suits) return model::kNoDistance;
-    }
+    if (is_about_kind_of_pod(reasons_[i]) && !could_serve(state, reasons_[i]))
+      return model::kNoDistance;
     return model::reason_row(reasons_[i]).distance;
+  }
+
+  /// Whether a node that is refused as a whole has a GPU that could serve the pod, or would have
+  /// enough units if no pod were on it.
+  [[nodiscard]] bool could_serve(const model::NodeState& state, model::ReasonCode reason) {
+    if (trial_.incoming().request.is_kubelet_assigned()) {
+      return reason != model::ReasonCode::kOtherKind ||
+             trial_.gpus_have_room(*fit::with_holdings(state, {}));
+    }
+    for (std::size_t gpu = 0; gpu < state.gpus.size(); ++gpu)
+      if (trial_.is_suitable(state, gpu)) return true;
+    return false;
   }
 
   /// How much the node lacks, in thousandths of a GPU or of its CPU, memory or pod slots.
   [[nodiscard]] std::int64_t thousandths_lacking(std::size_t i) {
-    return lacks_host_only(i) ? host_shortfall_of(node(i), trial_.incoming().host).thousandths
-                              : shortfall_of(trial_, node(i)).thousandths;
+    if (lacks_host_only(i)) return host_shortfall_of(node(i), trial_.incoming().host).thousandths;
+    shortfalls_[i] = shortfall_of(trial_, node(i));
+    return shortfalls_[i]->thousandths;
   }
 
   Trial trial_;
   std::vector<Slot> slots_;  // by name
   std::vector<model::ReasonCode> reasons_;
+  std::vector<std::optional<GpuShortfall>> shortfalls_;  // nullopt: not computed yet
+  std::vector<std::size_t> best_;           // positions of at most two feasible nodes, best first
+  std::vector<std::int64_t> best_classes_;  // their score classes
 };
 
 /// Whether the pod fits on the node after the moves. repack() counts the intents of other pods as
@@ -370,13 +400,19 @@ Explanation explain(const ExplainInput& input) {
   Survey survey(input);
   Explanation explanation;
   survey.count(explanation);
-  if (input.per_node) explanation.per_node = survey.node_reasons();
-  if (explanation.feasible > 0) return explanation;
+  if (explanation.feasible > 0) {
+    if (input.per_node) explanation.per_node = survey.node_reasons();
+    return explanation;
+  }
   if (const auto nearest = survey.nearest()) {
     explanation.nearest = survey.node_reason(*nearest);
-    if (is_about_pods(explanation.nearest->code))
+    // The sentence names the pods to which room is promised. They hold nothing yet.
+    const model::ReasonCode code = explanation.nearest->code;
+    if (is_about_pods(code) && code != model::ReasonCode::kPromised)
       explanation.blockers = blockers_on(survey.trial(), survey.node(*nearest));
   }
+  // The sentences use what the search for the nearest node has computed.
+  if (input.per_node) explanation.per_node = survey.node_reasons();
   explanation.advice = find_advice(input, survey);
   return explanation;
 }

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <iterator>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 
 #include "snug/base/text.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/fit/mig_free.hpp"
+#include "snug/fit/pod_charge.hpp"
 #include "snug/mig/profile_choice.hpp"
 #include "snug/plan/node_resources_fit.hpp"
 
@@ -27,7 +29,7 @@ std::string gpu_name(const model::NodeState& node, std::size_t gpu) {
 namespace {
 
 constexpr std::int64_t kFullGpu = 1000;  // thousandths
-constexpr std::size_t kLongList = 200;   // bytes after which a list of GPUs ends with "…"
+constexpr std::size_t kLongList = 200;   // bytes after which a list ends with "…"
 
 /// `20480 MiB and 25 %`
 void append_amounts(std::string& text, std::int64_t memory_mib, std::int64_t compute_milli) {
@@ -59,25 +61,29 @@ GpuShortfall gpu_shortfall(Trial& trial, const model::NodeState& node, std::size
       .memory_mib = std::max<std::int64_t>(0, need.memory.value - free_memory),
       .compute_milli = std::max<std::int64_t>(0, need.compute.value - free_compute)};
   const std::int64_t capacity = std::max<std::int64_t>(1, gpu.memory.value);
-  shortfall.thousandths = std::max(1000 * shortfall.memory_mib / capacity, shortfall.compute_milli);
+  // Rounded up: 0 means that nothing is missing.
+  shortfall.thousandths = std::max((kFullGpu * shortfall.memory_mib + capacity - 1) / capacity,
+                                   shortfall.compute_milli);
   return shortfall;
 }
 
-/// The trial's request has one container.
-GpuShortfall container_shortfall(Trial& trial, const model::NodeState& node) {
+/// The GPUs that would have to get the least room to serve the container: as many as it needs, or
+/// all if the node has fewer. The one that lacks most is the last. The trial's request has one
+/// container, and the node has GPUs.
+std::vector<GpuShortfall> nearest_gpus(Trial& trial, const model::NodeState& node) {
   std::vector<GpuShortfall> shortfalls;
   shortfalls.reserve(node.gpus.size());
   for (std::size_t i = 0; i < node.gpus.size(); ++i)
     shortfalls.push_back(gpu_shortfall(trial, node, i));
   const std::int64_t count = trial.incoming().request.containers.front().count;
-  const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(1, count));
-  const auto deciding = needed < shortfalls.size()
-                            ? shortfalls.begin() + static_cast<std::ptrdiff_t>(needed - 1)
-                            : shortfalls.end() - 1;
-  std::ranges::nth_element(shortfalls, deciding, {}, [](const GpuShortfall& shortfall) {
+  const auto needed = std::clamp<std::size_t>(
+      static_cast<std::size_t>(std::max<std::int64_t>(count, 0)), 1, shortfalls.size());
+  const auto last = shortfalls.begin() + static_cast<std::ptrdiff_t>(needed - 1);
+  std::ranges::nth_element(shortfalls, last, {}, [](const GpuShortfall& shortfall) {
     return std::pair(shortfall.thousandths, shortfall.gpu);
   });
-  return *deciding;
+  shortfalls.resize(needed);
+  return shortfalls;
 }
 
 /// `8 x NVIDIA-A100-SXM4-40GB with 40960 MiB`, and the same for each other model of the node.
@@ -100,6 +106,7 @@ std::string gpus_text(const model::NodeState& node) {
 std::string modes_text(const model::NodeState& node) {
   std::string text;
   for (const model::GpuState& gpu : node.gpus) {
+    if (text.size() > kLongList) return text + "…";
     std::string modes;
     for (const model::GpuMode mode : gpu.info->allowed_modes)
       modes.append(modes.empty() ? "" : ", ").append(model::to_string(mode));
@@ -112,25 +119,33 @@ std::string modes_text(const model::NodeState& node) {
         .append(std::to_string(gpu.info->index))
         .append(": ")
         .append(modes);
-    if (text.size() > kLongList) return text + "…";
   }
   return text;
 }
 
-std::string slices_text(const model::NodeState& node, std::size_t position) {
+std::string slices_text(const model::NodeState& node, const model::ContainerRequest& container,
+                        std::size_t position) {
   const model::GpuState& gpu = node.gpus[position];
   const fit::MigFree free = fit::mig_free(*node.inventory, gpu);
-  return gpu_name(node, position) + " of node " + node.name() + " has " +
-         std::to_string(std::popcount(free.idle())) + " of " +
-         std::to_string(free.table->memory_slices) +
-         " memory slices free, but not at the places that the request needs";
+  const int idle = std::popcount(free.idle());
+  std::string text = gpu_name(node, position) + " of node " + node.name() + " has " +
+                     std::to_string(idle) + " of " + std::to_string(free.table->memory_slices) +
+                     " memory slices free, ";
+  const auto requirement = mig::slice_requirement(container);
+  const auto profile = requirement ? free.profile_for(*requirement) : std::nullopt;
+  const int needed = profile ? free.table->profiles[*profile].size : 0;
+  return text + (needed > idle ? "and " + std::to_string(needed) + " are needed"
+                               : "but not at the places that the request needs");
 }
 
 std::string units_text(const model::NodeState& node, const model::GpuRequest& request) {
-  std::string text;
+  std::map<std::string_view, std::int64_t> requested;
   for (const model::ContainerRequest& container_request : request.containers) {
-    const std::string& resource =
-        std::get<model::KubeletRequest>(container_request.device).resource;
+    requested[std::get<model::KubeletRequest>(container_request.device).resource] +=
+        container_request.count;
+  }
+  std::string text;
+  for (const auto& [resource, count] : requested) {
     text.append(text.empty() ? "" : "; ")
         .append(std::to_string(model::units_of(node.kubelet_used, resource)))
         .append(" of ")
@@ -139,9 +154,9 @@ std::string units_text(const model::NodeState& node, const model::GpuRequest& re
         .append(resource)
         .append(" of node ")
         .append(node.name())
-        .append(" are in use, and ")
-        .append(std::to_string(container_request.count))
-        .append(" are requested");
+        .append(" in use, ")
+        .append(std::to_string(count))
+        .append(" requested");
   }
   return text;
 }
@@ -167,13 +182,16 @@ std::string lack_text(const model::NodeState& node, const model::GpuRequest& req
   return text;
 }
 
-std::string room_text(Trial& trial, const model::NodeState& node) {
+std::string room_text(Trial& trial, const model::NodeState& node,
+                      const std::optional<GpuShortfall>& known) {
   const model::GpuRequest& request = trial.incoming().request;
   if (request.is_kubelet_assigned()) return units_text(node, request);
   if (node.gpus.empty()) return "node " + node.name() + " has no GPU";
-  const GpuShortfall shortfall = shortfall_of(trial, node);
+  const GpuShortfall shortfall = known ? *known : shortfall_of(trial, node);
   const model::GpuState& gpu = node.gpus[shortfall.gpu];
-  if (fit::serves_slices(*gpu.info)) return slices_text(node, shortfall.gpu);
+  const bool none_lacks = request.containers.size() > 1 && shortfall.thousandths == 0;
+  if (fit::serves_slices(*gpu.info) && !none_lacks)
+    return slices_text(node, request.containers[shortfall.container], shortfall.gpu);
   if (gpu.closure != model::GpuClosure::kOpen) {
     return gpu_name(node, shortfall.gpu) + " of node " + node.name() +
            " is closed: " + std::string(model::to_string(gpu.closure));
@@ -190,13 +208,13 @@ std::string closed_gpus_text(const model::NodeState& node) {
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const model::GpuState& gpu = node.gpus[i];
     if (gpu.closure == model::GpuClosure::kOpen) continue;
+    if (text.size() > kLongList) return text + "…";
     text.append(text.empty() ? "" : "; ")
         .append(gpu_name(node, i))
         .append(" of node ")
         .append(node.name())
         .append(" is closed: ")
         .append(model::to_string(gpu.closure));
-    if (text.size() > kLongList) return text + "…";
   }
   return text;
 }
@@ -244,28 +262,62 @@ std::string cap_text(const Trial& trial) {
          " milli-GPU of its cap of " + std::to_string(cap ? cap->value : 0);
 }
 
-/// The other pods that are about to be bound to the node.
-model::Intents other_intents(const Trial& trial, const model::NodeState& node) {
+/// `node n1: team/a, team/b`: the pods to which the room is promised.
+std::string promised_text(const Trial& trial, const model::NodeState& node) {
+  std::string text = "node " + node.name();
   const auto slot = trial.snapshot().names->find(node.name());
-  const model::Intents* intents = slot ? trial.snapshot().intents_on(slot->value) : nullptr;
-  if (intents == nullptr) return {};
-  model::Intents others = *intents;
-  std::erase_if(others, [&](const model::HoldingPtr& intent) {
-    return intent->uid == trial.incoming().rank.uid;
-  });
-  return others;
+  if (!slot) return text;
+  const char* separator = ": ";
+  for (const model::HoldingPtr& intent : trial.counted_intents(slot->value)) {
+    if (text.size() > kLongList) return text + "…";
+    text.append(separator).append(intent->name_space).append("/").append(intent->pod);
+    separator = ", ";
+  }
+  return text;
 }
 
-std::string promised_text(const Trial& trial, const model::NodeState& node) {
-  std::string text;
-  for (const model::HoldingPtr& intent : other_intents(trial, node)) {
-    text.append(text.empty() ? ": " : ", ").append(intent->name_space + "/" + intent->pod);
-    if (text.size() > kLongList) {
-      text += "…";
-      break;
+/// By position in NodeState::gpus: whether the pod needs room on the GPU.
+std::vector<bool> lacking_gpus(Trial& trial, const model::NodeState& node) {
+  const bool is_any = trial.incoming().request.is_kubelet_assigned();
+  std::vector<bool> lacking(node.gpus.size(), is_any);
+  if (is_any || node.gpus.empty()) return lacking;
+  const GpuShortfall most = shortfall_of(trial, node);
+  lacking[most.gpu] = true;
+  for (const GpuShortfall& gpu : nearest_gpus(trial.of_container(most.container), node))
+    if (gpu.thousandths > 0) lacking[gpu.gpu] = true;
+  return lacking;
+}
+
+/// Adds a row for each GPU of `lacking` that the pod holds, and one if the kubelet assigned devices
+/// to it or if it closes the node.
+void add_blockers(const model::Holding& pod, const model::NodeState& node,
+                  const std::vector<bool>& lacking, std::vector<std::pair<bool, Blocker>>& rows) {
+  const Blocker nothing{
+      .node = node.name(), .gpu = {}, .name_space = pod.name_space, .pod = pod.pod, .uid = pod.uid};
+  Blocker without_gpu = nothing;
+  std::map<std::size_t, std::pair<Blocker, fit::PodCharge>> by_gpu;
+  const std::vector<model::ReservedContainer>& containers = pod.reservation.containers;
+  for (std::size_t c = 0; c < containers.size(); ++c) {
+    const model::ReservedContainer& container = containers[c];
+    if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned))
+      without_gpu.units += units->count;
+    for (const model::ReservedDevice& device : container.devices()) {
+      const auto position = node.find_gpu(device);
+      if (!position || !lacking[*position]) continue;
+      auto& [blocker, charge] =
+          by_gpu.try_emplace(*position, nothing, fit::PodCharge()).first->second;
+      blocker.gpu = device.index;
+      charge.add(pod.container_type(c), c, {.memory = device.memory, .compute = device.compute});
     }
   }
-  return "node " + node.name() + text;
+  if (pod.unplaced || without_gpu.units > 0)
+    rows.emplace_back(pod.unplaced, std::move(without_gpu));
+  for (auto& [position, held] : by_gpu) {
+    auto& [blocker, charge] = held;
+    blocker.memory_mib = charge.total().memory.value;
+    blocker.compute_milli = charge.total().compute.value;
+    rows.emplace_back(false, std::move(blocker));
+  }
 }
 
 }  // namespace
@@ -275,7 +327,10 @@ GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node) {
   if (request.is_kubelet_assigned() || node.gpus.empty()) return {};
   GpuShortfall most;
   for (std::size_t i = 0; i < request.containers.size(); ++i) {
-    GpuShortfall shortfall = container_shortfall(trial.of_container(i), node);
+    Trial& alone = trial.of_container(i);
+    GpuShortfall shortfall;
+    if (request.containers.size() == 1 || !alone.gpus_have_room(node))
+      shortfall = nearest_gpus(alone, node).back();
     shortfall.container = i;
     if (i == 0 || shortfall.thousandths > most.thousandths) most = shortfall;
   }
@@ -326,7 +381,8 @@ std::string host_sentence(const model::NodeState& node, const model::HostResourc
          host_text(host_shortfall_of(node, requested));
 }
 
-std::string node_sentence(Trial& trial, const model::NodeState& node, model::ReasonCode reason) {
+std::string node_sentence(Trial& trial, const model::NodeState& node, model::ReasonCode reason,
+                          const std::optional<GpuShortfall>& known) {
   using enum model::ReasonCode;
   const auto with = [&](const std::string& details) {
     std::string text = model::message(reason);
@@ -348,13 +404,15 @@ std::string node_sentence(Trial& trial, const model::NodeState& node, model::Rea
     case kWrongPool:
       return with("snug.dev/pool is " + std::string(model::to_string(node.inventory->pool)));
     case kWrongMode:
-      return with(modes_text(node));
+      // The node as a whole may be closed, because it lends its GPUs as slices, for example.
+      return with(node.annotated_refusal == kWrongMode ? node.inventory->closed_message
+                                                       : modes_text(node));
     case kModelExcluded:
     case kNoProfile:
     case kTooLarge:
       return with("node " + node.name() + " has " + gpus_text(node));
     case kNoRoom:
-      return with(room_text(trial, node));
+      return with(room_text(trial, node, known));
     case kPromised:
       return with(promised_text(trial, node));
     default:
@@ -363,37 +421,18 @@ std::string node_sentence(Trial& trial, const model::NodeState& node, model::Rea
 }
 
 std::vector<Blocker> blockers_on(Trial& trial, const model::NodeState& node) {
-  const model::GpuRequest& request = trial.incoming().request;
-  const GpuShortfall shortfall = shortfall_of(trial, node);
-  std::vector<Blocker> blockers;
-  std::vector<model::HoldingPtr> holders = node.holdings;
-  std::ranges::copy(other_intents(trial, node), std::back_inserter(holders));
-  for (const model::HoldingPtr& holding : holders) {
-    Blocker blocker{.node = node.name(),
-                    .gpu = {},
-                    .name_space = holding->name_space,
-                    .pod = holding->pod,
-                    .uid = holding->uid};
-    bool blocks = holding->unplaced;
-    for (const model::ReservedContainer& container : holding->reservation.containers) {
-      if (const auto* units = std::get_if<model::KubeletUnits>(&container.assigned)) {
-        blocker.units += units->count;
-        blocks = true;
-      }
-      for (const model::ReservedDevice& device : container.devices()) {
-        if (!request.is_kubelet_assigned() && node.find_gpu(device) != shortfall.gpu) continue;
-        blocker.gpu = device.index;
-        blocker.memory_mib += device.memory.value;
-        blocker.compute_milli += device.compute.value;
-        blocks = true;
-      }
-    }
-    if (blocks) blockers.push_back(std::move(blocker));
-  }
-  std::ranges::stable_sort(blockers, [](const Blocker& a, const Blocker& b) {
-    return std::pair(a.memory_mib, a.compute_milli) > std::pair(b.memory_mib, b.compute_milli);
+  const std::vector<bool> lacking = lacking_gpus(trial, node);
+  std::vector<std::pair<bool, Blocker>> rows;  // the first: whether the pod closes the node
+  for (const model::HoldingPtr& holding : node.holdings)
+    add_blockers(*holding, node, lacking, rows);
+  std::ranges::stable_sort(rows, std::greater{}, [](const std::pair<bool, Blocker>& row) {
+    const Blocker& blocker = row.second;
+    return std::tuple(row.first, blocker.units, blocker.memory_mib, blocker.compute_milli);
   });
-  if (blockers.size() > kMaxBlockers) blockers.resize(kMaxBlockers);
+  if (rows.size() > kMaxBlockers) rows.resize(kMaxBlockers);
+  std::vector<Blocker> blockers;
+  blockers.reserve(rows.size());
+  for (auto& row : rows) blockers.push_back(std::move(row.second));
   return blockers;
 }
 

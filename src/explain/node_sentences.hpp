@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct GpuShortfall {
 
 /// The shortfall of the node for the trial's request: of the GPU that would have to get more room,
 /// so that as many suitable GPUs as a container needs have room. Of several containers, the one
-/// that lacks most as if the pod had no other, and of equal ones the first.
+/// that lacks most as if the pod had no other, and of equal ones the first; 0 if each has room.
 [[nodiscard]] GpuShortfall shortfall_of(Trial& trial, const model::NodeState& node);
 
 /// What a node lacks of CPU, memory and pod slots for a pod.
@@ -50,13 +51,15 @@ struct HostShortfall {
 [[nodiscard]] std::string host_sentence(const model::NodeState& node,
                                         const model::HostResources& requested);
 
-/// What the node lacks, by the reason that the trial gave.
+/// What the node lacks, by the reason that the trial gave. `known`: the result of shortfall_of(),
+/// if the caller has it.
 [[nodiscard]] std::string node_sentence(Trial& trial, const model::NodeState& node,
-                                        model::ReasonCode reason);
+                                        model::ReasonCode reason,
+                                        const std::optional<GpuShortfall>& known = {});
 
-/// The pods that hold what the pod lacks on the node: on the GPU of shortfall_of(), or the units
-/// that the kubelet assigned. Pods that are about to be bound are among them. At most kMaxBlockers,
-/// those that hold most first.
+/// Who holds what the pod lacks on the node: on each GPU that must get room, for the container of
+/// shortfall_of(), or the devices that the kubelet assigned. A pod has a row for each of these
+/// GPUs. At most kMaxBlockers: first the pods that close the node, then those that hold most.
 [[nodiscard]] std::vector<Blocker> blockers_on(Trial& trial, const model::NodeState& node);
 
 }  // namespace snug::explain

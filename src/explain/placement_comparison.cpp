@@ -1,5 +1,7 @@
-#include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "explain/changed_nodes.hpp"
 #include "snug/explain/explain.hpp"
@@ -17,28 +19,19 @@ plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t slot
           .demand = *snapshot.demand};
 }
 
-/// The best nodes; nullopt: there is none, or no second one.
-struct BestNodes {
-  std::optional<std::string> first;
-  std::optional<std::string> second;
-};
-
-/// The best of the offered nodes with enough CPU, memory and pod slots, except `without`.
-BestNodes best_nodes(const ExplainInput& input, std::string_view without) {
+/// The best node with enough CPU, memory and pod slots, except `without`; nullopt: there is none.
+std::optional<std::string_view> best_node(const ExplainInput& input, std::string_view without) {
   std::vector<std::string_view> candidates;
   for (std::size_t slot = 0; slot < input.snapshot.nodes.size(); ++slot) {
     const model::NodeStatePtr& node = input.snapshot.nodes[slot];
     if (node != nullptr && node->name() != without &&
-        input.is_offered(static_cast<std::uint32_t>(slot)) &&
         plan::node_resources_fit(*node, input.incoming.host))
       candidates.push_back(node->name());
   }
   const plan::Plan best =
       plan::plan({.snapshot = input.snapshot, .incoming = input.incoming}, candidates);
-  BestNodes nodes;
-  if (best.winner) nodes.first = std::string(candidates[*best.winner]);
-  if (best.runner_up) nodes.second = std::string(candidates[*best.runner_up]);
-  return nodes;
+  if (!best.winner) return std::nullopt;
+  return candidates[*best.winner];
 }
 
 std::optional<PlacementScore> score_on(const ExplainInput& input, std::uint32_t slot) {
@@ -91,13 +84,16 @@ std::optional<PlacementComparison> compare_bound(const model::Snapshot& snapshot
       holding.name_space,
       -fit::held_compute(holding, snapshot.nodes[slot->value]->inventory.get()));
   const ExplainInput input{.snapshot = without_pod, .incoming = incoming};
-  return compare_placements(input, node, best_nodes(input, node).first);
+  return compare_placements(input, node, best_node(input, node));
 }
 
-std::optional<PlacementComparison> compare_best(const ExplainInput& input) {
-  const BestNodes best = best_nodes(input, {});
-  if (!best.first) return std::nullopt;
-  return compare_placements(input, *best.first, best.second);
+std::optional<PlacementComparison> compare_best(const ExplainInput& input,
+                                                const Explanation& explanation) {
+  const std::vector<std::string>& best = explanation.best_nodes;
+  if (best.empty()) return std::nullopt;
+  return compare_placements(
+      input, best.front(),
+      best.size() > 1 ? std::optional<std::string_view>(best[1]) : std::nullopt);
 }
 
 }  // namespace snug::explain

@@ -62,21 +62,43 @@ Trial& Trial::of_container(std::size_t position) {
   return single->trial;
 }
 
+plan::NodeContext Trial::context_of(Slot slot, const model::Intents* intents,
+                                    const model::NamespaceUsage& usage) const {
+  return {.namespace_usage = usage,
+          .nominations = snapshot_.nominations_on(slot),
+          .intents = intents,
+          .demand = *snapshot_.demand};
+}
+
+model::Intents Trial::counted_intents(Slot slot) const {
+  return plan::counted_intents(
+      incoming_.rank, context_of(slot, snapshot_.intents_on(slot), snapshot_.namespace_usage));
+}
+
 model::ReasonCode Trial::reason_in(Slot slot, const model::NodeState& state,
                                    const model::Intents* intents, const fit::Tenant& tenant,
                                    const model::NamespaceUsage& namespace_usage) {
   plan::PlacementFinder finder(state, {incoming_, tenant, memo_},
-                               plan::NodeContext{.namespace_usage = namespace_usage,
-                                                 .nominations = snapshot_.nominations_on(slot),
-                                                 .intents = intents,
-                                                 .demand = *snapshot_.demand},
-                               options_);
+                               context_of(slot, intents, namespace_usage), options_);
   return finder.find().reason;
 }
 
 model::ReasonCode Trial::reason(Slot slot) {
   return reason_in(slot, *snapshot_.nodes[slot], snapshot_.intents_on(slot), tenant_,
                    snapshot_.namespace_usage);
+}
+
+plan::Verdict Trial::verdict(Slot slot) {
+  const model::NodeState& node = *snapshot_.nodes[slot];
+  plan::PlacementFinder finder(
+      node, {incoming_, tenant_, memo_},
+      context_of(slot, snapshot_.intents_on(slot), snapshot_.namespace_usage), options_);
+  const plan::FoundPlacements found = finder.find();
+  if (found.reason != model::ReasonCode::kNone) return {.reason = found.reason};
+  const model::NodeState& state = found.with_intents == nullptr ? node : *found.with_intents;
+  return {
+      .reason = found.reason,
+      .score_class = plan::best_option(state, incoming_, *snapshot_.demand, options_).score_class};
 }
 
 bool Trial::host_fits(Slot slot) const {

@@ -14,6 +14,7 @@
 #include "snug/model/placement.hpp"
 #include "snug/model/snapshot.hpp"
 #include "snug/plan/incoming_pod.hpp"
+#include "snug/plan/plan.hpp"
 
 namespace snug::explain {
 
@@ -40,6 +41,8 @@ class Trial {
 
   /// Why the node's GPUs do not take the request; kNone: they do.
   [[nodiscard]] model::ReasonCode reason(Slot slot);
+  /// reason(), and if it is kNone, the score class of the best placement.
+  [[nodiscard]] plan::Verdict verdict(Slot slot);
   /// Whether the node has enough CPU, memory and pod slots.
   [[nodiscard]] bool host_fits(Slot slot) const;
   /// Whether the node as it is takes the request. Faster than reason().
@@ -53,13 +56,22 @@ class Trial {
   /// The trial of one container as if the pod had no other: this one, if the pod has no other.
   [[nodiscard]] Trial& of_container(std::size_t position);
 
+  /// The pods that are about to be bound to the node and count against this one.
+  [[nodiscard]] model::Intents counted_intents(Slot slot) const;
+
+  /// Whether the node's GPUs as they are have room for the request. CPU, memory, intents and
+  /// nominated pods do not matter.
+  [[nodiscard]] bool gpus_have_room(const model::NodeState& node) {
+    return fit::can_fit(node, tenant_, memo_);
+  }
   /// Whether the GPU at this position of NodeState::gpus could serve the first container if it had
   /// room.
   [[nodiscard]] bool is_suitable(const model::NodeState& node, std::size_t gpu) {
     return fit::is_suitable(node, gpu, tenant_, memo_);
   }
 
-  /// The work so far: calls of fit(), and computed node states by their numbers of holdings.
+  /// The work so far: calls of fit(), and computed node states by their numbers of holdings. The
+  /// trials of single containers, which only describe a refusal, do not count.
   [[nodiscard]] std::int64_t work() const { return memo_.work() + states_; }
   /// Counts the computation of a node state with so many holdings.
   void count_state(std::size_t holdings) {
@@ -71,6 +83,8 @@ class Trial {
   /// Adding so many holdings to a node state takes about as long as a call of fit().
   static constexpr std::int64_t kHoldingsOfCall = 4;
 
+  [[nodiscard]] plan::NodeContext context_of(Slot slot, const model::Intents* intents,
+                                             const model::NamespaceUsage& usage) const;
   [[nodiscard]] model::ReasonCode reason_in(Slot slot, const model::NodeState& state,
                                             const model::Intents* intents,
                                             const fit::Tenant& tenant,

@@ -28,6 +28,21 @@ BestOption best_option(const model::NodeState& node, const IncomingPod& incoming
       incoming.profiles.profile_for(node, options[highest_option]).score_class_of(most, demand)};
 }
 
+model::Intents counted_intents(const model::PodRank& incoming, const NodeContext& context) {
+  if (context.intents == nullptr) return {};
+  const bool nominated =
+      context.nominations != nullptr &&
+      std::ranges::any_of(*context.nominations, [&](const model::NominationPtr& nomination) {
+        return nomination->rank.uid == incoming.uid;
+      });
+  model::Intents counted;
+  for (const model::HoldingPtr& intent : *context.intents) {
+    if (intent->uid == incoming.uid || (nominated && incoming.outranks(intent->rank))) continue;
+    counted.push_back(intent);
+  }
+  return counted;
+}
+
 namespace {
 
 template <typename Keep>
@@ -84,23 +99,12 @@ FoundPlacements PlacementFinder::find() {
           .with_intents = std::move(state_with_intents)};
 }
 
-/// Returns the node with the intents of other pods as holdings, or null if no intent counts. If the
-/// incoming pod is nominated to this node, intents of pods of lower rank do not count, because bind
-/// refuses those pods.
+/// Returns the node with the intents that count as holdings, or null if no intent counts.
 model::NodeStatePtr PlacementFinder::with_intents() const {
-  if (context_.intents == nullptr) return nullptr;
-  const model::PodRank& own_rank = query_.incoming.rank;
-  const bool nominated =
-      context_.nominations != nullptr &&
-      std::ranges::any_of(*context_.nominations, [&](const model::NominationPtr& nomination) {
-        return nomination->rank.uid == own_rank.uid;
-      });
+  const model::Intents intents = counted_intents(query_.incoming.rank, context_);
+  if (intents.empty()) return nullptr;
   std::vector<model::HoldingPtr> holdings = node_.holdings;
-  for (const model::HoldingPtr& intent : *context_.intents) {
-    if (intent->uid == own_rank.uid || (nominated && own_rank.outranks(intent->rank))) continue;
-    holdings.push_back(intent);
-  }
-  if (holdings.size() == node_.holdings.size()) return nullptr;
+  holdings.insert(holdings.end(), intents.begin(), intents.end());
   return fit::with_holdings(node_, std::move(holdings));
 }
 

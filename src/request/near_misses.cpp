@@ -238,6 +238,19 @@ void find_other_annotations(const model::StringMap& annotations, Findings& findi
   }
 }
 
+/// A pattern that matches a model because it accepts more around the same text; empty: there is
+/// none.
+std::string wider_pattern(std::string_view pattern, std::span<const std::string> models) {
+  const std::string open_end = std::string(pattern) + "*";
+  for (const std::string& wider : {open_end, "*" + open_end}) {
+    if (std::ranges::any_of(models, [&](const std::string& model) {
+          return model::ModelMatcher(model).matches(wider);
+        }))
+      return wider;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<NearMiss> near_misses(const model::PodFacts& pod) {
@@ -278,9 +291,11 @@ std::string unmatched_models(const model::GpuRequest& request,
     std::string names;
     for (std::size_t i = 0; i < std::min(kShownModels, by_distance.size()); ++i)
       names.append(names.empty() ? "" : ", ").append(shown(by_distance[i].second));
+    const std::string wider = wider_pattern(patterns.front(), models);
     return "no GPU in the cluster matches gpu-model \"" + shown(patterns.front()) +
-           (patterns.size() > 1 ? ",…" : "") + "\"; the models are " + names +
-           (by_distance.size() > kShownModels ? " and others" : "");
+           (patterns.size() > 1 ? ",…" : "") + "\"; " +
+           (wider.empty() ? "" : "\"" + shown(wider) + "\" would match; ") + "the models are " +
+           names + (by_distance.size() > kShownModels ? " and others" : "");
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "service/holding_remark.hpp"
 #include "service/layout_changes.hpp"
 #include "service/pending_reason.hpp"
 #include "snug/base/text.hpp"
@@ -12,15 +13,6 @@
 
 namespace snug::service {
 namespace {
-
-/// What is odd about a pod that holds GPUs; empty: nothing.
-std::string remark_on(const model::Holding& holding, const model::Snapshot& snapshot) {
-  if (holding.unplaced) return "bound without a reservation: it was given no device";
-  const std::string& node = holding.reservation.node;
-  const auto slot = snapshot.names->find(node);
-  if (slot && snapshot.nodes[slot->value] != nullptr) return "";
-  return "Snug does not know node " + node + ": its GPUs are in no sum";
-}
 
 codec::PodRow held_row(const ledger::LedgerEntry& entry, const model::Snapshot& snapshot) {
   const model::Holding& holding = *entry.holding;
@@ -35,7 +27,8 @@ codec::PodRow held_row(const ledger::LedgerEntry& entry, const model::Snapshot& 
           .uid = holding.uid,
           .node = holding.reservation.node,
           .state = state_name,
-          .reason = remark_on(holding, snapshot),
+          .reason = holding.unplaced ? "bound without a reservation: it was given no device"
+                                     : unknown_node_remark(holding, snapshot),
           .request_text = holding.request_text,
           .holding = holding.reservation_written ? entry.holding : nullptr};
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "service/error_reply.hpp"
+#include "service/holding_remark.hpp"
 #include "snug/admission/pod_defaults.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/codec/kube_objects.hpp"
@@ -205,9 +206,8 @@ void ExplainService::explain_claim(const PodClaim& claim, const model::Snapshot&
     reply.notes.push_back(std::move(note));
   const std::string unmatched = unmatched_models(*claim.pod().request, snapshot);
   if (!unmatched.empty()) reply.notes.push_back(unmatched);
-  if (explanation.feasible > 0) {
-    if (auto best = explain::compare_best(input)) reply.placement = {*std::move(best), "now"};
-  }
+  if (auto best = explain::compare_best(input, explanation))
+    reply.placement = {*std::move(best), "now"};
   if (!per_node) return;
   std::vector<codec::ExplainReply::Node>& rows = reply.per_node.emplace();
   rows.reserve(explanation.per_node.size());
@@ -257,6 +257,8 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
         "a scheduler that calls Snug bind it");
     return;
   }
+  if (std::string remark = unknown_node_remark(pod, *snapshot); !remark.empty())
+    reply.notes.push_back(std::move(remark));
   if (auto remembered = parts_.placements.placement_of(pod.uid)) {
     reply.placement = {std::move(remembered->comparison), "at bind"};
     std::ranges::move(remembered->likely_mistakes, std::back_inserter(reply.notes));
@@ -277,8 +279,13 @@ void ExplainService::explain_held(const ledger::LedgerEntry& entry, codec::Expla
       PodClaim::make(std::make_shared<const PodInfo>(*std::move(api_pod)), parts_.policy.current());
   if (!claim || !claim->pod().asks_for_gpus()) return;
   const base::MutexLock lock(mutex_);
-  if (auto comparison = explain::compare_bound(*snapshot, claim->view(), pod))
+  if (auto comparison = explain::compare_bound(*snapshot, claim->view(), pod)) {
     reply.placement = {*std::move(comparison), "now"};
+  } else {
+    reply.notes.emplace_back(
+        "Snug does not remember why it chose this node, and would refuse the pod there now: the "
+        "pod, the node or the policy has changed since");
+  }
 }
 
 std::vector<std::string> ExplainService::notes_for(const model::PodFacts& pod,

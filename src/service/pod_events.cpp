@@ -21,10 +21,12 @@ std::string refusal_key(std::string_view uid, model::ReasonCode reason) {
 }
 
 /// Pods with the same key are refused for the same reason on the same nodes, and get the same
-/// advice. `offered`: null if kube-scheduler offered all nodes.
+/// advice. A sentence about promised room names other pods, so it is only for one pod. `offered`:
+/// null if kube-scheduler offered all nodes.
 std::string explanation_key(const PodInfo& pod, model::ReasonCode reason,
                             const OfferedNodesPtr& offered) {
-  return pod.facts.name_space + '\n' + std::to_string(static_cast<int>(reason)) + '\n' +
+  return (reason == model::ReasonCode::kPromised ? pod.facts.uid : pod.facts.name_space) + '\n' +
+         std::to_string(static_cast<int>(reason)) + '\n' +
          std::to_string(offered == nullptr ? 0 : offered->hash()) + '\n' +
          std::to_string(pod.facts.priority) + ' ' + std::to_string(pod.host.cpu_milli) + ' ' +
          std::to_string(pod.host.memory_bytes) + '\n' + model::to_text(*pod.request);

@@ -17,13 +17,16 @@ struct UnitSizes {
 
 UnitSizes sizes_of(const model::UnitsByResource& units, const model::NodeInventory& inventory) {
   UnitSizes sizes;
+  const std::int64_t replicas = std::max<std::int64_t>(inventory.replicas, 1);
   for (const auto& [resource, count] : units) {
-    const auto slice = inventory.milli_per_unit.find(resource);
-    if (slice != inventory.milli_per_unit.end()) {
-      sizes.slice_milli += count * slice->second.value;
-    } else if (resource == model::kGpuResource || resource == model::kSharedResource) {
-      sizes.gpu_milli +=
-          divide_up(count * base::kWholeGpu.value, std::max<std::int64_t>(inventory.replicas, 1));
+    const auto unit = inventory.milli_per_unit.find(resource);
+    const bool is_known = unit != inventory.milli_per_unit.end();
+    const bool names_gpus = resource == model::kGpuResource || resource == model::kSharedResource;
+    // A unit of these resources may also be a slice (nvidia.com/mig.strategy=single).
+    if (names_gpus && (!is_known || unit->second.value * replicas >= base::kWholeGpu.value)) {
+      sizes.gpu_milli += divide_up(count * base::kWholeGpu.value, replicas);
+    } else if (is_known) {
+      sizes.slice_milli += count * unit->second.value;
     }
   }
   return sizes;
@@ -48,15 +51,24 @@ GpuCounts count_units(const model::NodeState& node) {
   return counts;
 }
 
+/// What the pods of the GPU hold of it, in thousandths. A closed GPU has no free part.
+std::int64_t reserved_milli(const model::GpuState& gpu) {
+  if (gpu.closure == model::GpuClosure::kOpen) return base::kWholeGpu.value - gpu.free_milli;
+  const std::int64_t capacity = std::max<std::int64_t>(1, gpu.memory.value);
+  return std::max(base::kWholeGpu.value * gpu.used_memory.value / capacity, gpu.used_compute.value);
+}
+
 }  // namespace
 
 GpuCounts count_gpus(const model::NodeState& node) {
   GpuCounts counts;
-  if (node.gpus.empty()) counts = count_units(node);
+  const auto is_listed = [](const model::GpuState& gpu) {
+    return gpu.closure != model::GpuClosure::kVanished;
+  };
+  if (std::ranges::none_of(node.gpus, is_listed)) counts = count_units(node);
   std::int64_t unhealthy = 0;
   for (const model::GpuState& gpu : node.gpus) {
-    // The node does not have this GPU any more.
-    if (gpu.closure == model::GpuClosure::kVanished) continue;
+    if (!is_listed(gpu)) continue;  // the node does not have this GPU any more
     ++counts.gpus;
     if (!gpu.info->healthy) ++unhealthy;
     std::int64_t& kind = !gpu.empty()                              ? counts.in_use
@@ -64,7 +76,7 @@ GpuCounts count_gpus(const model::NodeState& node) {
                          : gpu.info->mig_enabled                   ? counts.free_mig
                                                                    : counts.free;
     ++kind;
-    if (!gpu.empty()) counts.reserved_milli += base::kWholeGpu.value - gpu.free_milli;
+    if (!gpu.empty()) counts.reserved_milli += reserved_milli(gpu);
   }
   const model::NodeInventory& inventory = *node.inventory;
   const UnitSizes capacity = sizes_of(inventory.kubelet_capacity, inventory);
@@ -73,6 +85,12 @@ GpuCounts count_gpus(const model::NodeState& node) {
   // the annotation, do not say which.
   take(capacity.gpu_milli - usable.gpu_milli - unhealthy * base::kWholeGpu.value, counts.free,
        counts.closed);
+  // Labels, unlike the annotation, do not say which GPUs are in MIG mode: those that the device
+  // plug-in does not offer as a whole.
+  const bool is_mig_listed = std::ranges::any_of(
+      node.gpus, [](const model::GpuState& gpu) { return gpu.info->mig_enabled; });
+  if (!node.gpus.empty() && !is_mig_listed && capacity.slice_milli > 0)
+    take(counts.gpus * base::kWholeGpu.value - capacity.gpu_milli, counts.free, counts.free_mig);
   const UnitSizes used = sizes_of(node.kubelet_used, inventory);
   take(used.gpu_milli, counts.free, counts.in_use);
   take(used.slice_milli, counts.free_mig, counts.in_use);

@@ -1,8 +1,11 @@
 #include "snug/sim_codec/cluster_codec.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
-#include <set>
+#include <string>
 #include <utility>
 
 #include "sim_codec/cluster_objects.hpp"
@@ -14,6 +17,15 @@
 
 namespace snug::sim_codec {
 namespace {
+
+bool has_all_gpus_of(const model::Holding& holding, const model::NodeInventory& inventory) {
+  return std::ranges::all_of(
+      holding.reservation.containers, [&](const model::ReservedContainer& container) {
+        return std::ranges::all_of(container.devices(), [&](const model::ReservedDevice& device) {
+          return inventory.find_gpu(device.index, device.uuid).has_value();
+        });
+      });
+}
 
 /// Joins the objects of the files to a cluster.
 class ClusterBuilder {
@@ -32,7 +44,7 @@ class ClusterBuilder {
     const std::string& closed = node.inventory.closed_message;
     if (!closed.empty())
       sentences_.count("node", facts.name, "that Snug would not use fully: " + closed);
-    node_names_.insert(facts.name);
+    positions_.emplace(facts.name, read_.cluster.nodes.size() - 1);
   }
 
   /// The nodes must have been added before.
@@ -78,26 +90,32 @@ class ClusterBuilder {
   model::HoldingPtr holding_of(const service::PodInfo& info, const PodTranslation& translation) {
     const std::string& node = info.facts.node_name;
     if (node.empty()) return nullptr;
-    if (!node_names_.contains(node)) {
+    const auto position = positions_.find(node);
+    if (position == positions_.end()) {
       if (info.asks_for_gpus()) {
         sentences_.count("pod", info.full_name(), "bound to a node that is not in the files");
       }
       return nullptr;
     }
-    const service::ParsedHolding parsed = service::read_holding(info, limits_);
+    model::HoldingPtr holding = service::read_holding(info, limits_).holding;
     const auto& assigned = translation.assignment.containers;
-    if (assigned.empty()) {
-      // describe() has counted a pod whose assignment is unreadable.
-      if (parsed.holding->unplaced && !translation.assignment.is_partly_unreadable) {
-        sentences_.count("pod", info.full_name(),
-                         "bound without an assignment that the simulation can read: counted as "
-                         "holding no GPU now");
-      }
-      return parsed.holding;
+    if (!assigned.empty()) {
+      auto assigned_holding = std::make_shared<model::Holding>(*holding);
+      assigned_holding->unplaced = false;
+      assigned_holding->reservation.containers = assigned;
+      holding = std::move(assigned_holding);
     }
-    auto holding = std::make_shared<model::Holding>(*parsed.holding);
-    holding->unplaced = false;
-    holding->reservation.containers = assigned;
+    const auto count = [&](std::string_view about) {
+      sentences_.count("pod", info.full_name(), about);
+    };
+    // describe() has counted a pod whose assignment is unreadable.
+    if (holding->unplaced && !translation.assignment.is_partly_unreadable) {
+      count(
+          "bound without an assignment that the simulation can read: counted as holding no GPU "
+          "now");
+    }
+    if (!has_all_gpus_of(*holding, read_.cluster.nodes[position->second].inventory))
+      count("on a GPU that its node does not list: counted as holding nothing of it now");
     return holding;
   }
 
@@ -136,7 +154,7 @@ class ClusterBuilder {
   const ClusterObjects& objects_;
   const base::Limits& limits_;
   const SystemsInUse systems_;
-  std::set<std::string, std::less<>> node_names_;
+  std::map<std::string, std::size_t, std::less<>> positions_;  // by node: in Cluster::nodes
   CountedSentences sentences_;
   ReadCluster read_;
 };

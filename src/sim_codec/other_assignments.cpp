@@ -148,7 +148,7 @@ std::optional<model::ReservedDevice> read_allocated_device(std::string_view text
   constexpr std::int64_t kWholeGpuPercent = 100;
   if (!percent || *percent < 0 || *percent > kWholeGpuPercent) return std::nullopt;
   const std::string_view uuid = fields[0].substr(0, fields[0].find('['));  // `[` begins a slice
-  return model::ReservedDevice{.index = 0,
+  return model::ReservedDevice{.index = -1,  // the uuid says which GPU it is
                                .uuid = std::string(uuid),
                                .mode = model::GpuMode::kTimeSlicing,
                                .memory = {*memory_mib},

@@ -63,6 +63,12 @@ class WordsTest(unittest.TestCase):
                 self.assertIn(command[-1], completed(*command)[0])
 
 
+class OtherNamesTest(unittest.TestCase):
+    def test_another_name_of_a_command_has_its_flags(self):
+        self.assertEqual(completed("top", "pod", "--sort")[0], completed("top", "pods", "--sort")[0])
+        self.assertIn("--sort-by", completed("top", "pod", "--sort")[0])
+
+
 class ShellTest(unittest.TestCase):
     """Each shell reads its script, and completes what is typed."""
 

@@ -103,6 +103,7 @@ class ExplainTest(unittest.TestCase):
         done = self.explain("-f", manifest)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertTrue(done.stdout.startswith("pod default/web would fit on 1 of 2 nodes\n"), done.stdout)
+        self.assertTrue(done.stdout.endswith("\nnote: this is about one pod of the Deployment\n"), done.stdout)
         done = self.explain("-f", manifest, "-n", "team")
         self.assertTrue(done.stdout.startswith("pod team/web would fit on 1 of 2 nodes\n"), done.stdout)
         manifest.write_text((DEPLOYMENT % "0.3").replace("{name: web}", "{name: web, namespace: a}"))

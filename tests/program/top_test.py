@@ -147,7 +147,7 @@ class ViewsTest(WithSnug):
         text = self.top("cluster")
         for line in ("nodes       3 with 5 GPUs, of which 1 closed\n",
                      "compute     #####.......  41 %  2.035/5 GPUs\n",
-                     "free        1 whole GPU; the largest free share is 40960 MiB and 100 % of the compute, on GPU 1 of node n1\n",
+                     "free        1 whole GPU; the largest share for one pod is 40960 MiB and 100 % of the compute, on GPU 1 of node n1\n",
                      "policy      a, generation 1\n", "\nPENDING  REASON\n      1  -       Snug has not refused them yet\n"):
             self.assertIn(line, text)
         _, cluster = fetch(f"{self.admin}/v1/cluster")
@@ -169,8 +169,9 @@ class ViewsTest(WithSnug):
     def test_a_namespace_has_only_its_pods_and_gpus(self):
         text = self.top("-n", "web")
         self.assertIn("2 nodes, 2 GPUs, 2 pods; 0 whole GPUs free, 0 closed\n", text)
-        for view in ("nodes", "gpus", "pods"):
-            self.assertIn(f'\nno {view} to show of namespace "nope"\n', self.top(view, "-n", "nope"))
+        for view, nothing in (("nodes", "no node with GPUs"), ("gpus", "no GPU"), ("pods", "no pod that holds or wants GPUs"),
+                              ("namespaces", "no namespace that holds GPUs")):
+            self.assertIn(f'\n{nothing} in namespace "nope"\n', self.top(view, "-n", "nope"))
         self.assertEqual([line.split()[:3] for line in text.splitlines()[1:3]], [["n1", "8", "0"], ["n2", "#", "0"]])
         for words in (["n1"], ["-o", "wide"], ["gpus", "-o", "wide"]):
             text = self.top("-n", "web", *words)

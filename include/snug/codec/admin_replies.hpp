@@ -69,7 +69,7 @@ struct ShownPod {
   std::string name;
   std::string node;  // empty: pending
   std::string state;
-  std::string reason;   // why it is pending, `Code: sentence`; may be empty
+  std::string reason;   // `Code: sentence`: why it is pending, or what is odd about its GPUs
   std::string request;  // empty: it is malformed
   std::string devices;  // as `0,1`, `2:1g.5gb@6` or `2 x nvidia.com/gpu`; empty: none
   std::int64_t memory_mib = 0;

@@ -34,7 +34,7 @@ struct PodRow {
   std::string uid;
   std::string node;           // empty: the pod is pending
   std::string_view state;     // pending | reserved | bound | terminating
-  std::string reason;         // why the pod is pending or was bound without a device; may be empty
+  std::string reason;         // why the pod is pending, or what is odd about its GPUs; may be empty
   std::string request_text;   // the pod's GPU request as text; empty: it is malformed
   model::HoldingPtr holding;  // the pod's holding; null: the pod is pending
 };

@@ -14,6 +14,7 @@ namespace snug::codec {
 
 struct PodTemplate {
   model::PodFacts pod;
+  std::string workload;  // its kind, such as Deployment; empty: the manifest is of a Pod
   /// One sentence for each GPU annotation of the workload that its pods do not have.
   std::vector<std::string> misplaced_keys;
 };

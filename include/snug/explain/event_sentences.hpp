@@ -1,5 +1,6 @@
 // Sentences about one pod for Kubernetes events: which devices it was given, and why it is refused.
-// Each is one line for people, shorter than the 1,024 bytes of an event. Pure.
+// Each is one line for people. It may be longer than the 1,024 bytes of an event's note; the
+// adapter of the API cuts it. Pure.
 #pragma once
 
 #include <string>

@@ -57,7 +57,8 @@ struct ExplainInput {
                                                                const model::Holding& holding);
 
 /// Compares the node that filter would choose now, of those that the pod is offered, with the best
-/// of the others; nullopt: the pod fits on none of them.
-[[nodiscard]] std::optional<PlacementComparison> compare_best(const ExplainInput& input);
+/// of the others; nullopt: the pod fits on none of them. `explanation`: the result of explain().
+[[nodiscard]] std::optional<PlacementComparison> compare_best(const ExplainInput& input,
+                                                              const Explanation& explanation);
 
 }  // namespace snug::explain

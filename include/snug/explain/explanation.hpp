@@ -42,7 +42,7 @@ struct NodeReason {
   std::string sentence;  // with names and amounts of this node
 };
 
-/// A pod that holds what the incoming pod needs on the nearest node.
+/// A pod that holds what the incoming pod needs on the nearest node, and how much on one GPU.
 struct Blocker {
   std::string node;
   std::optional<int> gpu;  // index of the GPU; nullopt: the kubelet assigned its devices
@@ -111,6 +111,8 @@ struct Explanation {
   std::size_t nodes = 0;        // nodes that the pod is offered; all other numbers are of these
   std::size_t known_nodes = 0;  // nodes of the snapshot
   std::size_t feasible = 0;     // nodes with room for the pod, also by CPU and memory
+  /// Of the feasible nodes those that filter prefers, the best first; at most two.
+  std::vector<std::string> best_nodes;
   std::vector<ReasonCount> reasons;  // nodes whose GPUs have no room, the nearest reason first
   /// Nodes whose GPUs have room, but which lack CPU, memory or pod slots: those that are neither
   /// feasible nor counted in `reasons`.
@@ -120,7 +122,9 @@ struct Explanation {
   /// must change; if it is too small even when empty, it counts as TooLarge. Nullopt: the pod fits,
   /// or no node is offered.
   std::optional<NodeReason> nearest;
-  std::vector<Blocker> blockers;     // at most kMaxBlockers, those who hold most first
+  /// At most kMaxBlockers: first pods that close the node, then those that hold most. Empty if the
+  /// room is promised to pods that are about to be bound.
+  std::vector<Blocker> blockers;
   std::vector<Advice> advice;        // the easiest change first; empty if the pod fits
   std::vector<NodeReason> per_node;  // by name; only if it was asked for
 };

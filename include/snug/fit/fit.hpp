@@ -57,9 +57,8 @@ class FitMemo {
     return any_model_ ? ~ContainerBits{0} : containers_naming(gpu);
   }
 
-  /// The table of a card whose MIG mode is off, by the GPU's model and memory; null: the card has
-  /// none. Each model that has a number is looked up only once for each memory size in a row.
-  /// Look-ups count as search steps.
+  /// The MIG table of a card, by the GPU's model and memory; null: the card has none. Remembers the
+  /// last memory size of each model that has a number. Look-ups count as search steps.
   [[nodiscard]] const model::MigTable* table_of_card(const model::GpuInfo& gpu,
                                                      base::MebiBytes memory);
 

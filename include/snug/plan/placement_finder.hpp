@@ -30,6 +30,12 @@ struct FitQuery {
   fit::FitMemo& memo;  // the memo of the request of `incoming`
 };
 
+/// The intents on a node that count like holdings for the incoming pod: those of other pods. If the
+/// pod is nominated to the node, those of pods of lower rank do not count, because bind refuses
+/// these pods.
+[[nodiscard]] model::Intents counted_intents(const model::PodRank& incoming,
+                                             const NodeContext& context);
+
 /// What PlacementFinder::find() found.
 struct FoundPlacements {
   model::ReasonCode reason = model::ReasonCode::kNone;  // kNone: there is a placement

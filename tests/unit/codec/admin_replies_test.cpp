@@ -40,9 +40,10 @@ TEST(AdminRepliesTest, NodesAreRead) {
 
 TEST(AdminRepliesTest, PodsAreReadWithTheirDevices) {
   const auto pods = codec::read_pods_reply(R"({"generation":1,"pods":[
-    {"namespace":"ml","pod":"a","uid":"1","node":"n","state":"bound","request":"gpu-fraction=0.5","reservation":{"version":1,
+    {"namespace":"ml","pod":"a","uid":"1","node":"n","state":"bound","request":"gpu-fraction=0.5","memoryMiB":11,"computeMilli":22,"reservation":{"version":1,
       "uid":"1","node":"n","containers":[{"name":"x","request":"","devices":[
         {"index":0,"uuid":"","mode":"mps","memoryMiB":10,"computeMilli":20},
+        {"index":0,"uuid":"","mode":"mps","memoryMiB":5,"computeMilli":9},
         {"index":3,"uuid":"","mode":"mig","memoryMiB":1,"computeMilli":2,"mig":{"profile":"1g.5gb","start":6,"size":1}}]},
        {"name":"y","request":"","assignedBy":"kubelet","resource":"nvidia.com/gpu","count":2}]}},
     {"namespace":"ml","pod":"b","uid":"2","state":"pending","reason":"NoRoom: no","request":""}]})");

@@ -330,7 +330,8 @@ TEST(StateCodecTest, PodsShowWhatIsKnownOfThem) {
   EXPECT_EQ(
       codec::write_pods({3}, rows),
       R"({"generation":3,"pods":[{"namespace":"ml","pod":"p1","uid":"u1","node":"n1",)"
-      R"("state":"bound","request":"gpu-fraction=0.25","reservation":{"version":1,"uid":"u1",)"
+      R"("state":"bound","request":"gpu-fraction=0.25","memoryMiB":10240,)"
+      R"("computeMilli":250,"reservation":{"version":1,"uid":"u1",)"
       R"("node":"n1","containers":[{"name":"main","request":"gpu-fraction=0.25","devices":[)"
       R"({"index":1,"uuid":"GPU-b","mode":"time-slicing","memoryMiB":10240,)"
       R"("computeMilli":250}]}]}},{"namespace":"ml","pod":"p\"2","uid":"u2",)"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,29 @@ TEST(ExplainCodecTest, ScoresWithoutAClassAreTheirOwnClass) {
   EXPECT_EQ(read->placement->comparison.chosen.score_class, 21);
   EXPECT_EQ(read->placement->comparison.runner_up->score_class, 28);
   EXPECT_EQ(read->placement->comparison.chosen.quantum, 1);
+}
+
+TEST(ExplainCodecTest, ReadsTheReasonsOfNodesThatItWrites) {
+  const ExplainReply::Node node{.node = "n\"1\\", .code = "NoRoom", .sentence = "a \x01 and µ"};
+  for (std::size_t count = 0; count < 3; ++count) {
+    ExplainReply reply{.state = "pending", .nearest = node};
+    reply.per_node.emplace(count, node);
+    const auto read = read_explanation(write_explanation(reply));
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_TRUE(read->per_node && read->nearest);
+    ASSERT_EQ(read->per_node->size(), count);
+    for (const ExplainReply::Node& each : *read->per_node) {
+      EXPECT_EQ(each.node, node.node);
+      EXPECT_EQ(each.code, read->nearest->code);
+      EXPECT_EQ(each.sentence, read->nearest->sentence);
+    }
+  }
+  ExplainReply invalid{.state = "pending"};
+  invalid.per_node = {{.node = "n\xff", .code = "", .sentence = ""}};
+  const auto read = read_explanation(write_explanation(invalid));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->per_node->at(0).node, "n\xEF\xBF\xBD");
+  EXPECT_FALSE(read_explanation(write_explanation({.state = "pending"}))->per_node);
 }
 
 }  // namespace

@@ -15,10 +15,11 @@ std::string read(const std::string& text) {
   const auto pods = read_pod_templates(text, "f", "here", {});
   if (!pods) return pods.error().message;
   std::string names;
-  for (const auto& [pod, misplaced_keys] : *pods) {
+  for (const auto& [pod, workload, misplaced_keys] : *pods) {
     const auto fraction = pod.annotations.find("gpu-fraction");
     names += (names.empty() ? "" : ", ") + pod.name_space + "/" + pod.name + " " +
              (fraction == pod.annotations.end() ? "-" : fraction->second);
+    if (!workload.empty()) names += " of " + workload;
     for (const std::string& sentence : misplaced_keys) names += "; " + sentence;
   }
   return names;
@@ -34,20 +35,20 @@ constexpr const char* kDeployment =
 
 TEST(PodTemplatesTest, ReadsPodsAndWorkloads) {
   EXPECT_EQ(read(kPod), "here/p 0.5");
-  EXPECT_EQ(read(kDeployment), "ml/d 0.25");
+  EXPECT_EQ(read(kDeployment), "ml/d 0.25 of Deployment");
   EXPECT_EQ(read(std::string("# two\n---\n") + kPod + "---\nkind: Service\n---\n" + kDeployment),
-            "here/p 0.5, ml/d 0.25");
+            "here/p 0.5, ml/d 0.25 of Deployment");
   EXPECT_EQ(read(R"({"kind":"List","items":[{"kind":"Pod","metadata":{"name":"a"},)"
                  R"("spec":{"containers":[{"name":"c"}]}}]})"),
             "here/a -");
   EXPECT_EQ(read(R"({"kind":"CronJob","metadata":{"name":"c"},"spec":{"jobTemplate":{"spec":)"
                  R"({"template":{"spec":{"containers":[{"name":"c"}]}}}}}})"),
-            "here/c -");
+            "here/c - of CronJob");
 }
 
 TEST(PodTemplatesTest, ASeparatorMayHaveAComment) {
   EXPECT_EQ(read(std::string("--- # first\n") + kPod + "--- # second\n" + kDeployment),
-            "here/p 0.5, ml/d 0.25");
+            "here/p 0.5, ml/d 0.25 of Deployment");
 }
 
 TEST(PodTemplatesTest, FindsGpuAnnotationsOfTheWorkloadItself) {
@@ -56,19 +57,20 @@ TEST(PodTemplatesTest, FindsGpuAnnotationsOfTheWorkloadItself) {
       "spec: {jobTemplate: {spec: {template: {";
   const std::string spec = "spec: {containers: [{name: main}]}}}}}\n";
   EXPECT_EQ(read(head + spec),
-            "here/c -; the CronJob c has the annotation gpu-fraction, and Snug reads annotations "
+            "here/c - of CronJob; the CronJob c has the annotation gpu-fraction, and Snug reads "
+            "annotations "
             "of pods only; expected it under spec.jobTemplate.spec.template.metadata.annotations");
   EXPECT_EQ(read(head + "metadata: {annotations: {gpu-fraction: \"0.25\"}}, " + spec),
-            "here/c 0.25");
+            "here/c 0.25 of CronJob");
 }
 
 TEST(PodTemplatesTest, FindsGpuAnnotationsOfTheJobTemplate) {
-  EXPECT_EQ(
-      read("kind: CronJob\nmetadata: {name: c}\nspec: {jobTemplate: {metadata: {annotations: "
-           "{gpu-memory: 4Gi}}, spec: {template: {spec: {containers: [{name: main}]}}}}}\n"),
-      "here/c -; the CronJob c has the annotation gpu-memory under spec.jobTemplate.metadata, "
-      "and Snug reads annotations of pods only; expected it under "
-      "spec.jobTemplate.spec.template.metadata.annotations");
+  EXPECT_EQ(read("kind: CronJob\nmetadata: {name: c}\nspec: {jobTemplate: {metadata: {annotations: "
+                 "{gpu-memory: 4Gi}}, spec: {template: {spec: {containers: [{name: main}]}}}}}\n"),
+            "here/c - of CronJob; the CronJob c has the annotation gpu-memory under "
+            "spec.jobTemplate.metadata, "
+            "and Snug reads annotations of pods only; expected it under "
+            "spec.jobTemplate.spec.template.metadata.annotations");
 }
 
 TEST(PodTemplatesTest, CountsLinesInTheWholeText) {

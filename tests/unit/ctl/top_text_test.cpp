@@ -224,7 +224,7 @@ TEST(TopTextTest, ANamespaceIsShownAgainstItsCap) {
   const std::vector<std::size_t> all{0, 1, 2};
   EXPECT_THAT(ctl::namespaces_page(namespaces, all, {}).rows,
               ElementsAre("ml            2   20 GiB  2.25    4  #######..... 56 %",
-                          "over          1    1 GiB   0.5  0.4  ############ 100 %",
+                          "over          1    1 GiB   0.5  0.4  ############ 125 %",
                           "web           1  0.5 GiB  0.05    -  -"));
 }
 
@@ -254,22 +254,23 @@ TEST(TopTextTest, TheWholeCluster) {
       .default_profile = "tight"};
   EXPECT_THAT(
       ctl::cluster_page(cluster, {}).rows,
-      ElementsAre("nodes       3 with 10 GPUs, of which 1 closed",
-                  "memory      ######......  50 %  200/400 GiB",
-                  "compute     #####.......  45 %  4.5/10 GPUs",
-                  "free        3 whole GPUs; the largest free share is 40960 MiB and 100 % of the "
-                  "compute, on GPU 2 of node n1",
-                  "fragmented  1.2 of the 4.5 free GPUs are of no use to a typical pod",
-                  "policy      tight, generation 2", "",
-                  "MODEL           GPUS  FREE  MEMORY                           COMPUTE",
-                  "A100-SXM4-40GB    10     3  ######......  50 %  200/400 GiB  #####.......  45 %",
-                  "", "PENDING  REASON", "     12  NoRoom  no GPU has room for the request",
-                  "      1  -       Snug has not refused them yet"));
+      ElementsAre(
+          "nodes       3 with 10 GPUs, of which 1 closed",
+          "memory      ######......  50 %  200/400 GiB",
+          "compute     #####.......  45 %  4.5/10 GPUs",
+          "free        3 whole GPUs; the largest share for one pod is 40960 MiB and 100 % of the "
+          "compute, on GPU 2 of node n1",
+          "fragmented  1.2 of the 4.5 free GPUs are of no use to a typical pod",
+          "policy      tight, generation 2", "",
+          "MODEL           GPUS  FREE  MEMORY                           COMPUTE",
+          "A100-SXM4-40GB    10     3  ######......  50 %  200/400 GiB  #####.......  45 %", "",
+          "PENDING  REASON", "     12  NoRoom  no GPU has room for the request",
+          "      1  -       Snug has not refused them yet"));
   cluster.pending.clear();
   cluster.largest_free_share.reset();
   const std::vector<std::string> rows = ctl::cluster_page(cluster, {}).rows;
   EXPECT_EQ(rows.back(), "no GPU pod is pending");
-  EXPECT_EQ(rows[3], "free        nothing is free");
+  EXPECT_EQ(rows[3], "free        3 whole GPUs; nothing for a pod that shares a GPU");
 }
 
 }  // namespace

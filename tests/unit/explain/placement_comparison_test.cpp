@@ -18,7 +18,8 @@ explain::PlacementComparison best_of_two(std::int64_t quantum) {
                     make_fraction(500));
   on.incoming = OwnedIncomingPod(make_fraction(500), profile);
   const model::Snapshot snapshot = on.snapshot();
-  return explain::compare_best({.snapshot = snapshot, .incoming = on.incoming.view()}).value();
+  const explain::ExplainInput input{.snapshot = snapshot, .incoming = on.incoming.view()};
+  return explain::compare_best(input, explain::explain(input)).value();
 }
 
 TEST(PlacementComparisonTest, WithoutAQuantumTheScoreIsTheClass) {

@@ -260,6 +260,39 @@ TEST(FitContainersTest, NamesOfCardsThatAreReadForAProfileAreCounted) {
   EXPECT_LE(memo.steps(), each + 2) << "one of 64 GPUs of one card";
 }
 
+TEST(FitContainersTest, TheCardOfANumberedModelIsRememberedWithItsMemory) {
+  const model::GpuRequest small = make_slice_request("1g.5gb");
+  const model::GpuRequest large = make_slice_request("7g.80gb");
+  const auto node_of_a100 = [](std::vector<std::int64_t> sizes) {
+    auto node = std::make_shared<model::NodeInventory>();
+    node->name = "n";
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      node->gpus.push_back({.index = static_cast<int>(i),
+                            .model = "NVIDIA-A100-SXM4",
+                            .model_id = 1,
+                            .memory = {sizes[i]},
+                            .allowed_modes = {model::GpuMode::kTimeSlicing}});
+    }
+    return fit::build_node_state(std::move(node), {});
+  };
+  model::PlacementList options;
+  for (const auto& sizes : {std::vector<std::int64_t>{40960, 81920}, {81920, 40960}}) {
+    for (const model::GpuRequest* request : {&small, &large}) {
+      fit::FitMemo memo(*request);
+      for (int round = 0; round < 2; ++round) {
+        EXPECT_EQ(fit::fit(*node_of_a100(sizes), {}, memo, options), model::ReasonCode::kWrongMode)
+            << "one of the cards has the profile";
+      }
+    }
+  }
+  fit::FitMemo memo(large);
+  EXPECT_EQ(fit::fit(*node_of_a100({40960}), {}, memo, options), model::ReasonCode::kNoProfile);
+  const std::int64_t steps = memo.steps();
+  EXPECT_EQ(fit::fit(*node_of_a100({40960}), {}, memo, options), model::ReasonCode::kNoProfile);
+  EXPECT_EQ(memo.steps(), steps) << "it is not looked up again";
+  EXPECT_EQ(fit::fit(*node_of_a100({81920}), {}, memo, options), model::ReasonCode::kWrongMode);
+}
+
 TEST(FitContainersTest, AModelWithANumberIsComparedOnce) {
   for (const std::int64_t containers : {1, 3}) {
     model::GpuRequest request = make_fraction(100);

@@ -181,8 +181,11 @@ TEST(NearMissesTest, AModelThatNoNodeHasNamesTheNearest) {
       {"A100*,B200", ""},
       {"!A100*", ""},
       {"H1000*", "no GPU in the cluster matches gpu-model \"H1000*\"; the models are "},
-      {"NVIDIA-H100-80GB-HBM", "; the models are NVIDIA-H100-80GB-HBM3, "},
+      {"NVIDIA-H100-80GB-HBM",
+       "\"NVIDIA-H100-80GB-HBM*\" would match; the models are NVIDIA-H100-80GB-HBM3, "},
       {"Tesla-T40", "; the models are Tesla-T4, "},
+      {"A100", "gpu-model \"A100\"; \"A100*\" would match; the models are "},
+      {"40GB", "gpu-model \"40GB\"; \"*40GB*\" would match; the models are "},
       {"B200,B300", "no GPU in the cluster matches gpu-model \"B200,…\"; "},
   };
   for (const Row& row : rows) {

@@ -197,6 +197,23 @@ TEST_F(PodEventsTest, ARefusedPodSaysWhatIsLackingAndWhatWouldHelp) {
   EXPECT_LT(note.size(), 1'024U);
 }
 
+TEST_F(PodEventsTest, APodIsNotToldThatItsRoomIsPromisedToItself) {
+  start_with_events();
+  list({make_node("n1", 1, 40'960), make_node("n2", 1, 40'960)});
+  const model::PodFacts a = show("a", {{"gpu-fraction", "1"}});
+  const model::PodFacts b = show("b", {{"gpu-fraction", "1"}});
+  filter(a, {"n1"});
+  filter(b, {"n1"});
+  wait(limits.refusal_event_delay_ms);
+  ASSERT_THAT(notes("GpuRefused"), ElementsAre(HasSubstr("Nearest: node n1: default/a.")));
+  filter(a, {"n2"});
+  filter(b, {"n1"});
+  filter(a, {"n1"});
+  wait(limits.refusal_event_delay_ms);
+  EXPECT_THAT(notes("GpuRefused"), ElementsAre(HasSubstr("Nearest: node n1: default/a."),
+                                               HasSubstr("Nearest: node n1: default/b.")));
+}
+
 TEST_F(PodEventsTest, ARefusalIsSaidOnceInItsTimeForEachReason) {
   start_with_events();
   list({make_node("n1", 1, 40'960)});

@@ -255,8 +255,8 @@ TEST(ClusterCodecTest, GpusAndAssignmentsOfHamiAreRead) {
     EXPECT_EQ(
         now,
         (sim::GpuCounts{
-            .gpus = 2, .in_use = 1, .free = 1, .most_free_on_a_node = 1, .reserved_milli = 1000}))
-        << text;
+            .gpus = 2, .in_use = 1, .free = 1, .most_free_on_a_node = 1, .reserved_milli = 300}))
+        << text << ": the GPU is unhealthy, and the pod holds 30 % of it";
   }
 }
 
@@ -291,9 +291,29 @@ TEST(ClusterCodecTest, AnAssignmentWithAmountsThatNoGpuHasIsNotRead) {
   const auto elsewhere = read_pod_of_hami("GPU-gone,NVIDIA,3000,30");
   EXPECT_EQ(sim::count_gpus_now(elsewhere.cluster, base::ManualClock{}),
             (sim::GpuCounts{.gpus = 1, .free = 1, .most_free_on_a_node = 1}));
+  EXPECT_TRUE(warns(elsewhere,
+                    "1 pod on a GPU that its node does not list: counted as holding nothing of it "
+                    "now (ml/share)"));
   const auto partly = read_pod_of_hami("GPU-a,NVIDIA,3000,30:GPU-a,NVIDIA,3000");
   EXPECT_FALSE(partly.cluster.pods.at(0).holding->unplaced);
   EXPECT_EQ(partly.warnings.size(), 2U);  // also about the form of its request
+}
+
+TEST(ClusterCodecTest, CardsInMigModeAreToldFromLabels) {
+  const std::string labelled =
+      R"({"kind":"Node","metadata":{"name":"m","labels":{"nvidia.com/gpu.product":)"
+      R"("NVIDIA-A100-SXM4-40GB","nvidia.com/gpu.count":"3","nvidia.com/gpu.memory":"40960",)"
+      R"("nvidia.com/mig.strategy":"mixed"}},"status":{"capacity":{"nvidia.com/gpu":"1",)"
+      R"("nvidia.com/mig-3g.20gb":"4"},"allocatable":{"nvidia.com/gpu":"1",)"
+      R"("nvidia.com/mig-3g.20gb":"4"}}})";
+  const auto cluster = read_items({labelled, pod({.name = "a",
+                                                  .resources = R"("nvidia.com/mig-3g.20gb":"1")",
+                                                  .spec = R"(,"nodeName":"m")"})});
+  const sim::GpuCounts now = sim::count_gpus_now(cluster.cluster, base::ManualClock{});
+  EXPECT_EQ(now.gpus, 3);
+  EXPECT_EQ(now.in_use, 1);
+  EXPECT_EQ(now.free, 1);
+  EXPECT_EQ(now.free_mig, 1);
 }
 
 TEST(ClusterCodecTest, LikelyMistakesAreCounted) {
