@@ -245,6 +245,11 @@ std::string nothing_text(const TopFlags& flags) {
   return text;
 }
 
+void add_nothing_line(TopPage& page, const TopFlags& flags, const TextStyle& style) {
+  if (!page.rows.empty()) return;
+  page.foot.insert(page.foot.begin(), line_text(nothing_text(flags), Colour::kNone, style));
+}
+
 base::Result<TopOutput> look(AdminConnection& snug, const TopFlags& flags, const TextStyle& style) {
   const ViewRow& view = row_of(flags.view);
   AdminConnection::Query query;
@@ -257,11 +262,10 @@ base::Result<TopOutput> look(AdminConnection& snug, const TopFlags& flags, const
   base::Result<TopOutput> output = view.show(*reply, flags, style);
   if (!output && output.error().code == base::ErrorCode::kUnknown)
     return base::fail(base::ErrorCode::kUnknown, snug.name() + ": " + output.error().message);
-  if (output && output->page && output->page->rows.empty()) {
-    std::vector<std::string>& foot = output->page->foot;
-    foot.insert(foot.begin(), line_text(nothing_text(flags), Colour::kNone, style));
-  }
-  return output;
+  if (!output) return output;
+  TopOutput shown = *std::move(output);
+  if (shown.page) add_nothing_line(*shown.page, flags, style);
+  return shown;
 }
 
 std::string joined(const TopPage& page) {

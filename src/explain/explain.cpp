@@ -268,8 +268,7 @@ class Survey {
   /// How much the node lacks, in thousandths of a GPU or of its CPU, memory or pod slots.
   [[nodiscard]] std::int64_t thousandths_lacking(std::size_t i) {
     if (lacks_host_only(i)) return host_shortfall_of(node(i), trial_.incoming().host).thousandths;
-    shortfalls_[i] = shortfall_of(trial_, node(i));
-    return shortfalls_[i]->thousandths;
+    return shortfalls_[i].emplace(shortfall_of(trial_, node(i))).thousandths;
   }
 
   Trial trial_;

@@ -115,7 +115,7 @@ CONFINED = [
     # Besides fit and score: who adds it up, and who shows it to people and to Kubernetes.
     ("how much of a GPU is taken or free", r"\b(?:free_memory|free_compute)\s*\(|\bused_(?:memory|compute)\b",
      r"(?:src|include/snug)/(?:fit|score)/|(?:src|include/snug)/model/snapshot\.|src/codec/admin_state_codec"
-     r"|src/usage/|src/ledger/totals\.cpp|src/admission/mirrored_resources\.cpp|src/explain/node_sentences\.cpp"),
+     r"|src/usage/|src/ledger/totals\.cpp|src/admission/mirrored_resources\.cpp|src/explain/node_sentences\.cpp|src/sim/gpu_counts\.cpp"),
     # Once for each state of a pod (decision 25); the simulator reads each pod of a trace once. The
     # webhook sees pods that do not exist yet.
     ("what a pod asks for", r"\bparse_request\s*\(",

@@ -327,15 +327,14 @@ TEST(StateCodecTest, PodsShowWhatIsKnownOfThem) {
   const std::vector<codec::PodRow> rows{
       {"ml", "p1", "u1", "n1", "bound", "", "gpu-fraction=0.25", held},
       {"ml", "p\"2", "u2", "", "pending", "Malformed: no", "", nullptr}};
-  EXPECT_EQ(
-      codec::write_pods({3}, rows),
-      R"({"generation":3,"pods":[{"namespace":"ml","pod":"p1","uid":"u1","node":"n1",)"
-      R"("state":"bound","request":"gpu-fraction=0.25","memoryMiB":10240,)"
-      R"("computeMilli":250,"reservation":{"version":1,"uid":"u1",)"
-      R"("node":"n1","containers":[{"name":"main","request":"gpu-fraction=0.25","devices":[)"
-      R"({"index":1,"uuid":"GPU-b","mode":"time-slicing","memoryMiB":10240,)"
-      R"("computeMilli":250}]}]}},{"namespace":"ml","pod":"p\"2","uid":"u2",)"
-      R"("state":"pending","reason":"Malformed: no","request":""}]})");
+  EXPECT_EQ(codec::write_pods({3}, rows),
+            R"({"generation":3,"pods":[{"namespace":"ml","pod":"p1","uid":"u1","node":"n1",)"
+            R"("state":"bound","request":"gpu-fraction=0.25","memoryMiB":10240,)"
+            R"("computeMilli":250,"reservation":{"version":1,"uid":"u1",)"
+            R"("node":"n1","containers":[{"name":"main","request":"gpu-fraction=0.25","devices":[)"
+            R"({"index":1,"uuid":"GPU-b","mode":"time-slicing","memoryMiB":10240,)"
+            R"("computeMilli":250}]}]}},{"namespace":"ml","pod":"p\"2","uid":"u2",)"
+            R"("state":"pending","reason":"Malformed: no","request":""}]})");
   EXPECT_EQ(codec::write_pods({3}, {}), R"({"generation":3,"pods":[]})");
 }
 
