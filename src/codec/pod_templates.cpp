@@ -147,9 +147,9 @@ class TemplateReader {
     metadata["namespace"] = name_space.empty() ? std::string(default_namespace_) : name_space;
     auto facts = reader_.read_pod(complete.dump());
     if (!facts) return fail(facts.error().message);
-    PodTemplate& added = pods_.emplace_back(PodTemplate{.pod = *std::move(facts), .workload = {}});
+    PodTemplate& added = pods_.emplace_back(PodTemplate{
+        .pod = *std::move(facts), .workload = path.empty() ? "" : text_of(owner, "kind")});
     if (path.empty()) return {};
-    added.workload = text_of(owner, "kind");
     add_misplaced_keys(owner, "", path, added);
     if (added.workload == "CronJob") add_misplaced_keys(owner, "spec.jobTemplate.", path, added);
     return {};

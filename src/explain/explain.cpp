@@ -153,7 +153,7 @@ class Survey {
         ++explanation.feasible;
       }
     }
-    for (const std::size_t i : best_) explanation.best_nodes.emplace_back(node(i).name());
+    for (const auto& [score_class, i] : best_) explanation.best_nodes.emplace_back(node(i).name());
     explanation.nodes = slots_.size();
     explanation.known_nodes = count_nodes(trial_.snapshot());
     for (std::size_t code = 0; code < counts.size(); ++code) {
@@ -227,13 +227,9 @@ class Survey {
     reasons_.push_back(verdict.reason);
     if (!is_feasible(i)) return;
     const auto place = std::ranges::find_if(
-        best_classes_, [&](std::int64_t score_class) { return verdict.score_class > score_class; });
-    best_.insert(best_.begin() + (place - best_classes_.begin()), i);
-    best_classes_.insert(place, verdict.score_class);
-    if (best_.size() > 2) {
-      best_.pop_back();
-      best_classes_.pop_back();
-    }
+        best_, [&](const auto& other) { return verdict.score_class > other.first; });
+    best_.insert(place, {verdict.score_class, i});
+    if (best_.size() > 2) best_.pop_back();
   }
 
   [[nodiscard]] bool is_feasible(std::size_t i) const {
@@ -275,8 +271,8 @@ class Survey {
   std::vector<Slot> slots_;  // by name
   std::vector<model::ReasonCode> reasons_;
   std::vector<std::optional<GpuShortfall>> shortfalls_;  // nullopt: not computed yet
-  std::vector<std::size_t> best_;           // positions of at most two feasible nodes, best first
-  std::vector<std::int64_t> best_classes_;  // their score classes
+  /// Score class and position of at most two feasible nodes, the best first.
+  std::vector<std::pair<std::int64_t, std::size_t>> best_;
 };
 
 /// Whether the pod fits on the node after the moves. repack() counts the intents of other pods as

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "explain/changed_nodes.hpp"
+#include "explain/trial.hpp"
 #include "snug/explain/explain.hpp"
 #include "snug/fit/tenant.hpp"
 #include "snug/plan/node_resources_fit.hpp"
@@ -11,13 +12,6 @@
 
 namespace snug::explain {
 namespace {
-
-plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t slot) {
-  return {.namespace_usage = snapshot.namespace_usage,
-          .nominations = snapshot.nominations_on(slot),
-          .intents = snapshot.intents_on(slot),
-          .demand = *snapshot.demand};
-}
 
 /// The best node with enough CPU, memory and pod slots, except `without`; nullopt: there is none.
 std::optional<std::string_view> best_node(const ExplainInput& input, std::string_view without) {

@@ -31,6 +31,13 @@ plan::IncomingPod with_rules(const plan::IncomingPod& incoming,
   return changed_copy(incoming, incoming.request, sharing);
 }
 
+plan::NodeContext context_of(const model::Snapshot& snapshot, Slot slot) {
+  return {.namespace_usage = snapshot.namespace_usage,
+          .nominations = snapshot.nominations_on(slot),
+          .intents = snapshot.intents_on(slot),
+          .demand = *snapshot.demand};
+}
+
 /// A request of one container and its trial, which refers to it.
 struct Trial::SingleContainer {
   SingleContainer(const model::Snapshot& snapshot, const plan::IncomingPod& incoming,
@@ -62,24 +69,19 @@ Trial& Trial::of_container(std::size_t position) {
   return single->trial;
 }
 
-plan::NodeContext Trial::context_of(Slot slot, const model::Intents* intents,
-                                    const model::NamespaceUsage& usage) const {
-  return {.namespace_usage = usage,
-          .nominations = snapshot_.nominations_on(slot),
-          .intents = intents,
-          .demand = *snapshot_.demand};
-}
-
 model::Intents Trial::counted_intents(Slot slot) const {
-  return plan::counted_intents(
-      incoming_.rank, context_of(slot, snapshot_.intents_on(slot), snapshot_.namespace_usage));
+  return plan::counted_intents(incoming_.rank, context_of(snapshot_, slot));
 }
 
 model::ReasonCode Trial::reason_in(Slot slot, const model::NodeState& state,
                                    const model::Intents* intents, const fit::Tenant& tenant,
                                    const model::NamespaceUsage& namespace_usage) {
   plan::PlacementFinder finder(state, {incoming_, tenant, memo_},
-                               context_of(slot, intents, namespace_usage), options_);
+                               plan::NodeContext{.namespace_usage = namespace_usage,
+                                                 .nominations = snapshot_.nominations_on(slot),
+                                                 .intents = intents,
+                                                 .demand = *snapshot_.demand},
+                               options_);
   return finder.find().reason;
 }
 
@@ -89,16 +91,11 @@ model::ReasonCode Trial::reason(Slot slot) {
 }
 
 plan::Verdict Trial::verdict(Slot slot) {
-  const model::NodeState& node = *snapshot_.nodes[slot];
-  plan::PlacementFinder finder(
-      node, {incoming_, tenant_, memo_},
-      context_of(slot, snapshot_.intents_on(slot), snapshot_.namespace_usage), options_);
+  plan::PlacementFinder finder(*snapshot_.nodes[slot], {incoming_, tenant_, memo_},
+                               context_of(snapshot_, slot), options_);
   const plan::FoundPlacements found = finder.find();
   if (found.reason != model::ReasonCode::kNone) return {.reason = found.reason};
-  const model::NodeState& state = found.with_intents == nullptr ? node : *found.with_intents;
-  return {
-      .reason = found.reason,
-      .score_class = plan::best_option(state, incoming_, *snapshot_.demand, options_).score_class};
+  return {.reason = found.reason, .score_class = finder.best(found).score_class};
 }
 
 bool Trial::host_fits(Slot slot) const {

@@ -27,6 +27,9 @@ using Slot = std::uint32_t;  // a node's position in Snapshot::nodes
 [[nodiscard]] plan::IncomingPod with_rules(const plan::IncomingPod& incoming,
                                            const model::SharingRules& sharing);
 
+/// What the snapshot shows of a node beside its state. The snapshot must outlive the result.
+[[nodiscard]] plan::NodeContext context_of(const model::Snapshot& snapshot, Slot slot);
+
 class Trial {
  public:
   /// The arguments must outlive the trial.
@@ -83,8 +86,6 @@ class Trial {
   /// Adding so many holdings to a node state takes about as long as a call of fit().
   static constexpr std::int64_t kHoldingsOfCall = 4;
 
-  [[nodiscard]] plan::NodeContext context_of(Slot slot, const model::Intents* intents,
-                                             const model::NamespaceUsage& usage) const;
   [[nodiscard]] model::ReasonCode reason_in(Slot slot, const model::NodeState& state,
                                             const model::Intents* intents,
                                             const fit::Tenant& tenant,

@@ -183,9 +183,7 @@ NodeChoice choose_placement_with(fit::FitMemo& memo, const model::NodeState& nod
   const FoundPlacements found_placements = finder.find();
   if (found_placements.reason != model::ReasonCode::kNone)
     return {.reason = found_placements.reason};
-  const model::NodeState& state =
-      found_placements.with_intents == nullptr ? node : *found_placements.with_intents;
-  const BestOption best_placement = best_option(state, incoming, context.demand, options);
+  const BestOption best_placement = finder.best(found_placements);
   return {.score_class = best_placement.score_class,
           .placement = options[best_placement.option].copy()};
 }

@@ -174,10 +174,7 @@ class Planner {
     const FoundPlacements found_placements = finder.find();
     verdict.reason = found_placements.reason;
     if (found_placements.reason == model::ReasonCode::kNone) {
-      const model::NodeState& state =
-          found_placements.with_intents == nullptr ? node : *found_placements.with_intents;
-      const BestOption best_placement =
-          best_option(state, incoming_, *input_.snapshot.demand, options_);
+      const BestOption best_placement = finder.best(found_placements);
       verdict.score_class = best_placement.score_class;
       best_option_ = best_placement.option;
     }

@@ -62,6 +62,13 @@ class PlacementFinder {
   /// The reason is kPromised if only the intents prevent a placement.
   FoundPlacements find();
 
+  /// The best of the placements that find() wrote to `options`. `found`: its result; the reason
+  /// must be kNone.
+  [[nodiscard]] BestOption best(const FoundPlacements& found) const {
+    return best_option(found.with_intents == nullptr ? node_ : *found.with_intents, query_.incoming,
+                       context_.demand, options_);
+  }
+
  private:
   [[nodiscard]] model::NodeStatePtr with_intents() const;
   model::ReasonCode fit_on_state(const model::NodeState& state);

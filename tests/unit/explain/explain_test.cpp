@@ -13,18 +13,13 @@
 #include <vector>
 
 #include "snug/explain/event_sentences.hpp"
+#include "support/explained.hpp"
 #include "support/repack_scenario.hpp"
 
 namespace snug::explain_test {
 namespace {
 
 using testing::HasSubstr;
-
-explain::Explanation explained(const RepackScenario& on) {
-  const model::Snapshot snapshot = on.snapshot();
-  return explain::explain(
-      {.snapshot = snapshot, .incoming = on.incoming.view(), .protected_uids = on.protected_uids});
-}
 
 /// The sentences of one kind; empty: there is no such advice.
 std::string advice_of(const explain::Explanation& explanation, explain::AdviceKind kind) {

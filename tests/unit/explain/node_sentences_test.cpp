@@ -9,18 +9,13 @@
 #include <vector>
 
 #include "snug/explain/explain.hpp"
+#include "support/explained.hpp"
 #include "support/repack_scenario.hpp"
 
 namespace snug::node_sentences_test {
 namespace {
 
 using testing::HasSubstr;
-
-explain::Explanation explained(const RepackScenario& on) {
-  const model::Snapshot snapshot = on.snapshot();
-  return explain::explain(
-      {.snapshot = snapshot, .incoming = on.incoming.view(), .protected_uids = on.protected_uids});
-}
 
 TEST(NodeSentencesTest, OfSeveralContainersTheOneThatLacksMostIsNamed) {
   model::GpuRequest two = make_fraction(200);
