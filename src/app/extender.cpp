@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
 
+#include "app/admin_access.hpp"
 #include "app/policy_file.hpp"
 #include "app/routes.hpp"
 #include "app/service_core.hpp"
@@ -16,6 +18,7 @@
 #include "app/webhook.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
+#include "snug/adapters/kube/kube_access.hpp"
 #include "snug/adapters/kube/kube_api.hpp"
 #include "snug/adapters/kube/kube_lease.hpp"
 #include "snug/adapters/kube/kube_source.hpp"
@@ -26,6 +29,7 @@
 #include "snug/base/text.hpp"
 #include "snug/codec/manifests.hpp"
 #include "snug/config/files.hpp"
+#include "snug/service/admin_access.hpp"
 #include "snug/service/leader_elector.hpp"
 #include "snug/service/policy_store.hpp"
 
@@ -87,7 +91,10 @@ struct Extender::Parts {
   std::unique_ptr<service::PolicyStore> policy_store;
   std::unique_ptr<ServiceCore> core;
   std::unique_ptr<http::ExtenderServer> extender;
+  std::unique_ptr<kube::KubeAccess> kube_access;       // null unless adminAuth is kubernetes
+  std::unique_ptr<service::AdminAccess> admin_access;  // null: every client may read everything
   std::unique_ptr<http::AdminServer> admin;
+  std::atomic<bool> mirrors_removed = false;
   std::unique_ptr<Webhook> webhook;  // null: there is none
   bool logged_ready = false;         // used only by the ticker's thread
   std::unique_ptr<Ticker> ticker;
@@ -155,6 +162,12 @@ base::Result<void> Extender::open_kubernetes() {
         std::make_unique<kube::KubeWebhook>(*endpoint, kube_options, kube_context, own_namespace),
         *parts_->metrics, parts_->log, parts_->clock);
   }
+  if (options_.admin_auth == config::AdminAuth::kKubernetes) {
+    parts_->kube_access = std::make_unique<kube::KubeAccess>(*endpoint, kube_options, kube_context);
+    parts_->admin_access = std::make_unique<service::ReviewedAccess>(
+        *parts_->kube_access, parts_->clock, options_.limits,
+        service::ReviewedAccess::Options{.tenants = options_.admin_tenants});
+  }
   parts_->source_starts = parts_->clock.now();
   if (!options_.leader_elect) {
     // A previous process may have died during a bind. Wait until that bind can no longer be
@@ -219,8 +232,10 @@ base::Result<void> Extender::start() {
       options_);
   parts_->policy_file->attach_store(*parts_->policy_store,
                                     [this] { parts_->core->ledger.policy_changed(); });
-  const base::Result<void> ports_opened = serve();
-  if (!ports_opened) return ports_opened;
+  if (!options_.remove_mirrors) {
+    const base::Result<void> ports_opened = serve();
+    if (!ports_opened) return ports_opened;
+  }
   open_election();
   start_source();
   start_election();
@@ -230,18 +245,22 @@ base::Result<void> Extender::start() {
                         parts_->policy_store->current().policy->default_profile_name +
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
   if (options_.cluster.empty()) parts_->log.write(service::LogLevel::kInfo, election_log_line());
-  if (config::is_reachable_unauthenticated(options_)) {
-    parts_->log.write(service::LogLevel::kWarn,
-                      "the extender port " +
-                          http::address_text(options_.listen.host, parts_->extender->port()) +
-                          " is not on the loopback interface and requires no client certificate: "
-                          "any client that can reach it can bind pods; set clientCA, tlsCert and "
-                          "tlsKey, or listen on 127.0.0.1");
-  }
+  warn_of_open_port();
   parts_->ticker = std::make_unique<Ticker>("ledger", kLedgerTick, parts_->log, [this] { tick(); });
+  if (options_.remove_mirrors) return {};
   parts_->event_ticker = std::make_unique<Ticker>("events", kEventTick, parts_->log,
                                                   [this] { parts_->core->events.tick(); });
   return {};
+}
+
+void Extender::warn_of_open_port() const {
+  if (options_.remove_mirrors || !config::is_reachable_unauthenticated(options_)) return;
+  parts_->log.write(service::LogLevel::kWarn,
+                    "the extender port " +
+                        http::address_text(options_.listen.host, parts_->extender->port()) +
+                        " is not on the loopback interface and requires no client certificate: "
+                        "any client that can reach it can bind pods; set clientCA, tlsCert and "
+                        "tlsKey, or listen on 127.0.0.1");
 }
 
 std::string Extender::election_log_line() const {
@@ -279,6 +298,11 @@ void Extender::tick() {
   start_source();
   parts_->policy_file->poll();
   parts_->core->reconciler.tick();
+  if (parts_->core->reconciler.mirrors_are_removed() && !parts_->mirrors_removed.exchange(true)) {
+    parts_->log.write(service::LogLevel::kInfo,
+                      "no node has a resource that mirrors shares, and the MirrorParameters are "
+                      "deleted");
+  }
   parts_->core->usage.tick();
   log_readiness();
 }
@@ -290,21 +314,40 @@ base::Result<void> Extender::serve() {
   };
   std::optional<http::TlsFiles> tls_files;
   if (!options_.tls_cert.empty()) {
-    tls_files = http::TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca};
+    tls_files = http::TlsFiles{options_.tls_cert, options_.tls_key, options_.client_ca,
+                               options_.client_names};
   }
   parts.extender = std::make_unique<http::ExtenderServer>(
       extender_handlers(parts.core->service),
       http::HttpOptions{options_.listen.host, options_.listen.port, tls_files, on_problem},
       options_.limits);
-  parts.admin = std::make_unique<http::AdminServer>(
-      admin_routes(*parts.core, *parts.metrics, parts.memory.get()),
-      http::HttpOptions{options_.admin_listen.host, options_.admin_listen.port, std::nullopt,
-                        on_problem},
-      options_.limits);
+  if (base::Result<void> admin_opened = open_admin(on_problem); !admin_opened) return admin_opened;
   if (base::Result<void> port_started = parts.extender->start(); !port_started) return port_started;
   if (base::Result<void> port_started = parts.admin->start(); !port_started) return port_started;
   return parts.webhook ? parts.webhook->start() : base::Result<void>{};
 }
+
+base::Result<void> Extender::open_admin(const std::function<void(std::string_view)>& on_problem) {
+  Parts& parts = *parts_;
+  if (options_.admin_auth == config::AdminAuth::kToken) {
+    auto token_access =
+        std::make_unique<TokenFileAccess>(options_.admin_token_file, options_.limits);
+    if (auto token = token_access->read_token(); !token) return std::unexpected(token.error());
+    parts.admin_access = std::move(token_access);
+  }
+  base::Result<http::HttpOptions> http_options =
+      with_admin_tls(http::HttpOptions{.host = options_.admin_listen.host,
+                                       .port = options_.admin_listen.port,
+                                       .on_problem = on_problem},
+                     options_, parts.wall_clock);
+  if (!http_options) return std::unexpected(http_options.error());
+  parts.admin = std::make_unique<http::AdminServer>(
+      admin_routes(*parts.core, *parts.metrics, parts.memory.get()), parts.admin_access.get(),
+      *std::move(http_options), options_.limits);
+  return {};
+}
+
+bool Extender::mirrors_are_removed() const { return parts_->mirrors_removed; }
 
 std::string Extender::listening_line() const {
   return "listening extender=" +

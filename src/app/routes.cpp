@@ -102,7 +102,8 @@ http::AdminReply show_explanation(service::ExplainService& explanations,
   return to_admin_reply(explanations.explain({.name_space = text("namespace"),
                                               .pod = text("pod"),
                                               .manifest = text("manifest"),
-                                              .per_node = per_node == "true"}));
+                                              .per_node = per_node == "true",
+                                              .own_pods_only = request.own_pods_only}));
 }
 
 std::vector<std::string> names_of_keys(std::span<const codec::RepackQueryKey> keys) {
@@ -123,13 +124,20 @@ http::ExtenderHandlers extender_handlers(service::ExtenderService& service) {
 std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMetrics& metrics,
                                            memory::MemoryApi* memory) {
   return {
-      {"GET", "/livez", "liveness: 200 while the process answers",
-       [](const http::AdminRequest&) {
-         return http::AdminReply{.body = "ok\n", .content_type = kPlainText};
-       }},
-      {"GET", "/readyz",
-       "readiness: 200 if Snug decides or is a warm standby; otherwise 503 with the reason",
-       [&core](const http::AdminRequest&) { return show_readiness(core); }},
+      {.method = "GET",
+       .pattern = "/livez",
+       .summary = "liveness: 200 while the process answers",
+       .handler =
+           [](const http::AdminRequest&) {
+             return http::AdminReply{.body = "ok\n", .content_type = kPlainText};
+           },
+       .audience = http::Audience::kEveryone},
+      {.method = "GET",
+       .pattern = "/readyz",
+       .summary =
+           "readiness: 200 if Snug decides or is a warm standby; otherwise 503 with the reason",
+       .handler = [&core](const http::AdminRequest&) { return show_readiness(core); },
+       .audience = http::Audience::kEveryone},
       {"GET", "/metrics", "metrics in Prometheus' text format",
        [&core, &metrics](const http::AdminRequest&) { return show_metrics(core, metrics); }},
       {"GET",
@@ -138,8 +146,15 @@ std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMet
        "of the nodes that have changed since an earlier reply)",
        [&core](const http::AdminRequest& request) { return show_nodes(core.admin, request); },
        {"name", "since"}},
-      {"GET", "/v1/pods", "all GPU pods, each with its state and its reservation",
-       [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.pods()); }},
+      {"GET",
+       "/v1/pods",
+       "all GPU pods, each with its state and its reservation (?namespace=N: only those of one "
+       "namespace)",
+       [&core](const http::AdminRequest& request) {
+         return to_admin_reply(core.admin.pods(query_parameter(request, "namespace")));
+       },
+       {"namespace"},
+       http::Audience::kTenants},
       {"GET", "/v1/cluster",
        "how full the cluster is, by GPU model and namespace, and why pods are pending",
        [&core](const http::AdminRequest&) { return to_admin_reply(core.admin.cluster()); }},
@@ -160,7 +175,8 @@ std::vector<http::AdminRoute> admin_routes(ServiceCore& core, obs::PrometheusMet
        [&core](const http::AdminRequest& request) {
          return show_explanation(core.explanations, request);
        },
-       {"namespace", "pod", "manifest", "nodes"}},
+       {"namespace", "pod", "manifest", "nodes"},
+       http::Audience::kTenants},
       {"DELETE", "/v1/pods/{namespace}/{name}", "deletes a pod (only in embedded mode)",
        [memory](const http::AdminRequest& request) { return delete_pod(memory, request); }},
   };

@@ -90,6 +90,14 @@ std::string set_log_format(Options& options, std::string_view value) {
   return set_enum(options.log.format, value, kWords);
 }
 
+std::string set_admin_auth(Options& options, std::string_view value) {
+  static constexpr std::array<EnumWord<AdminAuth>, 3> kWords{
+      {{"none", AdminAuth::kNone},
+       {"token", AdminAuth::kToken},
+       {"kubernetes", AdminAuth::kKubernetes}}};
+  return set_enum(options.admin_auth, value, kWords);
+}
+
 std::string set_minor(Options& options, std::string_view value) {
   const auto number = parse_number(value);
   if (!number || *number < 28 || *number > 99) {
@@ -148,6 +156,14 @@ std::string add_scheduler_name(Options& options, std::string_view value) {
   if (value.empty() || value.find_first_of(", \t\r\n") != value.npos)
     return "must be the name of one scheduler, without commas or blanks";
   options.scheduler_names.emplace_back(value);
+  return "";
+}
+
+std::string add_client_name(Options& options, std::string_view value) {
+  // OpenSSL would accept every name that ends with `.name`.
+  if (value.empty() || value.front() == '.' || value.find_first_of(", \t\r\n") != value.npos)
+    return "must be one name in the clients' certificates, without commas, blanks or a leading dot";
+  options.client_names.emplace_back(value);
   return "";
 }
 
@@ -217,6 +233,26 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_file<&Options::tls_key>},
     {"clientCA", "FILE", "CA (PEM) that must have signed the certificate of each client",
      set_file<&Options::client_ca>},
+    {"clientNames", "NAME",
+     "clients of the extender port: the common name or a DNS name of their certificates; default: "
+     "all that clientCA has signed",
+     add_client_name, &Options::client_names},
+    {"adminTlsCert", "FILE",
+     "certificate chain (PEM) of the admin port; default: plain HTTP, or with adminAuth a "
+     "certificate that Snug signs itself",
+     set_file<&Options::admin_tls_cert>},
+    {"adminTlsKey", "FILE", "private key of the certificate in adminTlsCert (PEM)",
+     set_file<&Options::admin_tls_key>},
+    {"adminAuth", "none|token|kubernetes",
+     "what a client of the admin port must show, except for probes: nothing, the token in "
+     "adminTokenFile, or a token of a Kubernetes user who may get the path; default: none",
+     set_admin_auth},
+    {"adminTokenFile", "FILE", "the token that adminAuth token accepts; it may change at any time",
+     set_file<&Options::admin_token_file>},
+    {"adminTenants", "true|false",
+     "with adminAuth kubernetes, users who may list the pods of a namespace may read what Snug "
+     "says of these pods; default: false",
+     set_boolean<&Options::admin_tenants>, nullptr, kUnquoted},
     {"leaderElect", "true|false",
      "answer calls only while this Snug holds the Lease; default: true",
      set_boolean<&Options::leader_elect>, nullptr, kUnquoted},
@@ -233,6 +269,10 @@ constexpr auto kRows = std::to_array<OptionRow>({
      set_card_memory<&admission::CardRange::smallest>, nullptr, kUnquoted},
     {"largestGpuMib", "N", "memory in MiB of the cluster's largest GPU; default: 0",
      set_card_memory<&admission::CardRange::largest>, nullptr, kUnquoted},
+    {"removeMirrors", "true|false",
+     "remove the resources that mirror shares from all nodes, and the object MirrorParameters; "
+     "then exit. No other Snug may decide while this one runs; default: false",
+     set_boolean<&Options::remove_mirrors>, nullptr, kUnquoted},
     {"logLevel", "debug|info|warn|error", "lowest level that is logged", set_log_level},
     {"logFormat", "text|json", "format of the log on standard error", set_log_format},
     {"gpuMetrics", "true|false", "whether each GPU has metrics of its own; default: true",
@@ -310,6 +350,38 @@ base::Result<void> check_election(const Options& options) {
   return {};
 }
 
+base::Result<void> check_admin_access(const Options& options) {
+  if (options.admin_tls_cert.empty() != options.admin_tls_key.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "adminTlsCert and adminTlsKey belong together; give both or neither");
+  }
+  if ((options.admin_auth == AdminAuth::kToken) == options.admin_token_file.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "adminTokenFile and adminAuth token belong together; give both or neither");
+  }
+  const bool asks_kubernetes = options.admin_auth == AdminAuth::kKubernetes;
+  if (asks_kubernetes && !options.cluster.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "adminAuth kubernetes needs an API server, which the embedded mode lacks; "
+                      "set it to none or token");
+  }
+  if (options.admin_tenants && !asks_kubernetes) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "adminTenants has no effect without adminAuth kubernetes; remove it");
+  }
+  return {};
+}
+
+base::Result<void> check_removal(const Options& options) {
+  if (!options.remove_mirrors) return {};
+  if (!options.cluster.empty() || !options.leader_elect || options.mirrored_cards) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "removeMirrors works on a real cluster, with leader election, and without "
+                      "smallestGpuMib and largestGpuMib; remove the other settings");
+  }
+  return {};
+}
+
 base::Result<void> check_cards(const Options& options) {
   if (!options.mirrored_cards) return {};
   const auto [smallest, largest] = *options.mirrored_cards;
@@ -348,6 +420,12 @@ base::Result<void> check_consistency(const Options& options) {
     return base::fail(base::ErrorCode::kInvalid,
                       "clientCA needs tlsCert and tlsKey; give them or remove it");
   }
+  if (!options.client_names.empty() && options.client_ca.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "clientNames needs clientCA; give it, or remove clientNames");
+  }
+  if (base::Result<void> access = check_admin_access(options); !access) return access;
+  if (base::Result<void> removal = check_removal(options); !removal) return removal;
   if (base::Result<void> cards = check_cards(options); !cards) return cards;
   if (base::Result<void> durations = check_durations(options); !durations) return durations;
   return check_election(options);

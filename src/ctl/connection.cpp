@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "ctl/commands.hpp"
+#include "snug/base/limits.hpp"
 #include "snug/codec/repack_codec.hpp"
+#include "snug/config/files.hpp"
 
 namespace snug::ctl {
 namespace {
@@ -14,6 +16,7 @@ constexpr const char* kFlagGroup = "How to reach Snug";
 constexpr const char* kLivePath = "/livez";
 constexpr int kHttpOk = 200;
 constexpr int kHttpBadRequest = 400;
+constexpr int kHttpUnauthorized = 401;
 constexpr int kHttpNotFound = 404;
 
 struct KubectlFlagRow {
@@ -37,6 +40,24 @@ bool decides(AdminConnection& connection, std::string& reply) {
   const base::Result<std::string> body = connection.get("/readyz");
   reply = body ? *body : "";
   return reply == "ok\n";
+}
+
+/// How to reach the server; its URL is empty if it is to be reached by a port-forward.
+base::Result<http::AdminTarget> target_of(const ConnectionFlags& flags) {
+  http::AdminTarget target{.url = flags.server.value_or(flags.use_kubectl() ? "" : kDefaultServer),
+                           .ca_file = flags.ca_file,
+                           .checks_certificate = !flags.skips_verification};
+  if (flags.token_file.empty()) return target;
+  base::Result<std::string> token =
+      config::read_file(flags.token_file, base::Limits{}.max_token_bytes);
+  if (!token) return base::fail(token.error().code, "--token-file: " + token.error().message);
+  while (token->ends_with('\n') || token->ends_with('\r')) token->pop_back();
+  if (token->empty() || token->find_first_of(" \t\r\n") != token->npos) {
+    return base::fail(base::ErrorCode::kInvalid, "--token-file: " + flags.token_file +
+                                                     " must contain one token, without blanks");
+  }
+  target.token = *std::move(token);
+  return target;
 }
 
 }  // namespace
@@ -67,6 +88,21 @@ void add_connection_flags(CLI::App& command, ConnectionFlags& flags) {
       ->type_name("URL")
       ->group(kFlagGroup);
   command
+      .add_option("--token-file", flags.token_file,
+                  "a file with the token that Snug's admin port asks for (adminAuth)")
+      ->type_name("FILE")
+      ->group(kFlagGroup);
+  command
+      .add_option("--ca-file", flags.ca_file,
+                  "for https: the authorities (PEM) that may have signed Snug's certificate; "
+                  "default: those that the system trusts")
+      ->type_name("FILE")
+      ->group(kFlagGroup);
+  command
+      .add_flag("--insecure-skip-tls-verify", flags.skips_verification,
+                "for https: accept any certificate")
+      ->group(kFlagGroup);
+  command
       .add_option("--snug-namespace", flags.snug_namespace,
                   "the namespace of Snug's pods, for the port-forward")
       ->type_name("NAME")
@@ -89,14 +125,22 @@ base::Result<std::string> default_namespace(const ConnectionFlags& flags) {
   return namespace_of_context(flags.kubectl_flags());
 }
 
-AdminConnection::AdminConnection(PortForward forward, const std::string& snug_namespace)
-    : server_("http://127.0.0.1:" + std::to_string(forward.port)),
+AdminConnection::AdminConnection(PortForward forward, http::AdminTarget target,
+                                 const std::string& snug_namespace)
+    : target_(std::move(target)),
       name_("pod " + snug_namespace + "/" + forward.pod.name),
-      forward_(std::move(forward)) {}
+      forward_(std::move(forward)) {
+  target_.url = (forward_->pod.has_tls ? "https://127.0.0.1:" : "http://127.0.0.1:") +
+                std::to_string(forward_->port);
+  // The API server and the kubelet have authenticated the pod, whose certificate names no address
+  // of this machine.
+  target_.checks_certificate = false;
+}
 
 base::Result<AdminConnection> AdminConnection::open(const ConnectionFlags& flags) {
-  if (flags.server) return AdminConnection(*flags.server);
-  if (!flags.use_kubectl()) return AdminConnection(kDefaultServer);
+  base::Result<http::AdminTarget> target = target_of(flags);
+  if (!target) return std::unexpected(target.error());
+  if (!target->url.empty()) return AdminConnection(*std::move(target));
   const KubectlFlags kubectl = flags.kubectl_flags();
   base::Result<std::vector<SnugPod>> pods = list_snug_pods(kubectl);
   if (!pods) return std::unexpected(pods.error());
@@ -109,13 +153,13 @@ base::Result<AdminConnection> AdminConnection::open(const ConnectionFlags& flags
     base::Result<PortForward> forward = start_port_forward(kubectl, (*pods)[i]);
     if (!forward && pods->size() == 1) return std::unexpected(forward.error());
     if (!forward) continue;
-    AdminConnection connection(*std::move(forward), flags.snug_namespace);
+    AdminConnection connection(*std::move(forward), *target, flags.snug_namespace);
     if (pods->size() == 1 || decides(connection, reply)) return connection;
   }
   // Nobody decides, so any replica that answers has the same to say.
   base::Result<PortForward> forward = start_port_forward(kubectl, pods->front());
   if (!forward) return std::unexpected(forward.error());
-  return AdminConnection(*std::move(forward), flags.snug_namespace);
+  return AdminConnection(*std::move(forward), *std::move(target), flags.snug_namespace);
 }
 
 base::Result<std::string> AdminConnection::get(const std::string& path, const Query& query) {
@@ -123,7 +167,7 @@ base::Result<std::string> AdminConnection::get(const std::string& path, const Qu
     forward_->process.drain();
     forward_->process.forget_complaints();
   }
-  return body_of(http::get_from_admin(server_, path, query), path);
+  return body_of(http::get_from_admin(target_, path, query), path);
 }
 
 base::Result<std::string> AdminConnection::body_of(const base::Result<http::AdminResponse>& reply,
@@ -137,7 +181,9 @@ base::Result<std::string> AdminConnection::body_of(const base::Result<http::Admi
   }
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == kHttpOk) return reply->body;
-  const std::string sentence = codec::read_error_sentence(reply->body);
+  std::string sentence = codec::read_error_sentence(reply->body);
+  if (reply->status == kHttpUnauthorized && !sentence.empty())
+    sentence += "; snugctl reads the token from the file that --token-file names";
   const bool has_endpoint = !sentence.empty() && !sentence.starts_with("unknown path");
   if (reply->status == kHttpNotFound && !has_endpoint && path != kLivePath)
     return base::fail(base::ErrorCode::kUnavailable, why_unknown_path(path));

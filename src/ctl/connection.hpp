@@ -18,6 +18,9 @@ namespace snug::ctl {
 /// The flags of a subcommand that asks Snug.
 struct ConnectionFlags {
   std::optional<std::string> server;
+  std::string token_file;
+  std::string ca_file;
+  bool skips_verification = false;
   std::map<std::string, std::vector<std::string>> of_kubectl;  // values by the name of the flag
   std::string snug_namespace = "snug";
 
@@ -49,13 +52,14 @@ class AdminConnection {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  explicit AdminConnection(std::string server) : server_(std::move(server)), name_(server_) {}
-  AdminConnection(PortForward forward, const std::string& snug_namespace);
+  explicit AdminConnection(http::AdminTarget target)
+      : target_(std::move(target)), name_(target_.url) {}
+  AdminConnection(PortForward forward, http::AdminTarget target, const std::string& snug_namespace);
   [[nodiscard]] base::Result<std::string> body_of(const base::Result<http::AdminResponse>& reply,
                                                   const std::string& path);
   [[nodiscard]] std::string why_unknown_path(const std::string& path);
 
-  std::string server_;
+  http::AdminTarget target_;
   std::string name_;
   std::optional<PortForward> forward_;
 };

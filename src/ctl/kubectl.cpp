@@ -13,12 +13,14 @@ namespace {
 
 constexpr const char* kPodLabel = "app.kubernetes.io/name=snug";
 constexpr const char* kDefaultAdminPort = "8889";
-// One line for each pod: name, uid, admin port, status of the condition Ready, time of deletion.
+// One line for each pod: name, uid, admin port, status of the condition Ready, time of deletion,
+// scheme of the probe of the admin port.
 constexpr const char* kPodColumns =
     "jsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.metadata.uid}{\"\\t\"}"
     "{.spec.containers[*].ports[?(@.name==\"admin\")].containerPort}{\"\\t\"}"
     "{.status.conditions[?(@.type==\"Ready\")].status}{\"\\t\"}"
-    "{.metadata.deletionTimestamp}{\"\\n\"}{end}";
+    "{.metadata.deletionTimestamp}{\"\\t\"}"
+    "{.spec.containers[?(@.name==\"extender\")].readinessProbe.httpGet.scheme}{\"\\n\"}{end}";
 
 std::vector<std::string> kubectl_command(const KubectlFlags& flags,
                                          std::vector<std::string> words) {
@@ -57,13 +59,14 @@ std::vector<SnugPod> read_pod_lines(std::string_view output) {
   std::vector<SnugPod> pods;
   for (const std::string_view line : split(output, '\n')) {
     const std::vector<std::string_view> fields = split(line, '\t');
-    const bool is_ending = fields.size() > 4;
+    const bool is_ending = fields.size() > 4 && !fields[4].empty();
     if (fields.size() < 2 || is_ending) continue;
     const bool has_port = fields.size() > 2 && base::parse_integer(fields[2]).has_value();
     pods.push_back({.name = std::string(fields[0]),
                     .uid = std::string(fields[1]),
                     .port = std::string(has_port ? fields[2] : kDefaultAdminPort),
-                    .is_ready = fields.size() > 3 && fields[3] == "True"});
+                    .is_ready = fields.size() > 3 && fields[3] == "True",
+                    .has_tls = fields.size() > 5 && fields[5] == "HTTPS"});
   }
   std::ranges::stable_partition(pods, &SnugPod::is_ready);
   return pods;

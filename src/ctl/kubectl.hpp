@@ -25,6 +25,7 @@ struct SnugPod {
   std::string uid;
   std::string port;  // of its port named `admin`, or the default one
   bool is_ready = false;
+  bool has_tls = false;  // on this port, as its readiness probe says
 };
 
 /// kubectl's port-forward to the admin port of one Snug.

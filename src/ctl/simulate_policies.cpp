@@ -52,7 +52,7 @@ void make_names_unique(std::vector<NamedPolicy>& policies, const std::vector<std
 }
 
 base::Result<NamedPolicy> read_policy_in_force(const std::string& server) {
-  const auto reply = http::get_from_admin(server, "/v1/policy", {});
+  const auto reply = http::get_from_admin({.url = server}, "/v1/policy", {});
   if (!reply) return std::unexpected(reply.error());
   if (reply->status != kPolicyFound) {
     const std::string sentence = codec::read_error_sentence(reply->body);

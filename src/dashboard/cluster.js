@@ -13,6 +13,7 @@ const store = {
   history: null, // /v1/history
   ready: {ok: true, text: ''}, // /readyz
   failure: '', // why the last poll failed
+  refusal: '', // what Snug says if it wants a token, or one of another user
   readAt: null, // when the last one succeeded
   page: {path: null}, // what the page on the screen needs in addition: path, status, value
   changes: 0, // counts changes of all this
@@ -27,9 +28,18 @@ function noteText(what, text) {
   return true;
 }
 
+// The token goes with the tab.
+const TOKEN = 'snug-token';
+function useToken(token) {
+  sessionStorage.setItem(TOKEN, token.trim());
+}
+
 async function ask(path) {
-  const reply = await fetch(path, {cache: 'no-store', headers: {Accept: 'application/json'}});
+  const token = sessionStorage.getItem(TOKEN);
+  const headers = {Accept: 'application/json', ...(token && {Authorization: `Bearer ${token}`})};
+  const reply = await fetch(path, {cache: 'no-store', headers});
   const text = await reply.text();
+  if (reply.status === 401 || reply.status === 403) throw Object.assign(new Error(text), {refusal: JSON.parse(text).Error});
   try {
     return {status: reply.status, text, value: JSON.parse(text)};
   } catch {
@@ -120,9 +130,11 @@ async function poll() {
   const before = store.changes;
   try {
     await readAll();
+    store.refusal = '';
     noteText('failure', store.failure = '');
     store.readAt = new Date();
   } catch (error) {
+    store.refusal = error.refusal ?? '';
     noteText('failure', store.failure = error.message);
     store.generation = null;
   }

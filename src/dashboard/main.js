@@ -28,17 +28,18 @@ let shownPath = null;
 
 function showStatus() {
   const standby = store.ready.ok && store.ready.text !== 'ok' && store.ready.text !== '';
-  const [state, text] = store.failure ? ['bad', 'not reachable'] : store.readAt === null ? ['', 'connecting'] :
+  const [state, text] = store.refusal ? ['bad', 'no access'] : store.failure ? ['bad', 'not reachable'] : store.readAt === null ? ['', 'connecting'] :
     !store.ready.ok ? ['bad', 'not ready'] : standby ? ['standby', 'standby'] : ['live', 'live'];
   const status = document.getElementById('status');
   if (status.textContent !== text) status.textContent = text;
   status.dataset.state = state;
   const banner = document.getElementById('banner');
-  const sentence = store.failure ? `Snug cannot be reached (${store.failure}).${store.readAt ? ` What you see is of ${clock(store.readAt / 1000)}.` : ''} Trying again every two seconds.` :
+  const sentence = store.refusal ? `Snug shows nothing: ${store.refusal}.` : store.failure ? `Snug cannot be reached (${store.failure}).${store.readAt ? ` What you see is of ${clock(store.readAt / 1000)}.` : ''} Trying again every two seconds.` :
     !store.ready.ok ? `Snug does not decide at the moment: ${store.ready.text}` : standby ? `This Snug is a standby: ${store.ready.text.replace(/^ok: /, '')}` : '';
   if (banner.textContent !== sentence) banner.textContent = sentence;
   banner.dataset.state = state;
   banner.hidden = !sentence;
+  document.getElementById('token').hidden = !store.refusal;
 }
 
 /** Shows what is known now. */
@@ -77,6 +78,12 @@ function wanted() {
 addEventListener('hashchange', () => {
   if (location.hash === '#main') return;
   update();
+  poll();
+});
+document.getElementById('token').addEventListener('submit', (event) => {
+  event.preventDefault();
+  useToken(new FormData(event.target).get('token'));
+  event.target.reset();
   poll();
 });
 readPalette();

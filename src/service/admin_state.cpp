@@ -67,7 +67,7 @@ Reply AdminService::nodes_since(std::string_view version) {
   return {200, codec::write_changed_nodes(*parts_.ledger.snapshot(), instance_, version)};
 }
 
-Reply AdminService::pods() {
+Reply AdminService::pods(std::optional<std::string_view> name_space) {
   ledger::Ledger& ledger = parts_.ledger;
   const model::SnapshotPtr snapshot = ledger.snapshot();
   const LayoutChanges layout_changes(*snapshot);
@@ -76,6 +76,9 @@ Reply AdminService::pods() {
     pod_rows.push_back(held_row(entry, *snapshot));
   for (const PendingRow& pending_pod : pods_waiting_for_gpu(parts_.pending, ledger))
     pod_rows.push_back(pending_row(pending_pod, layout_changes));
+  if (name_space)
+    std::erase_if(pod_rows,
+                  [&](const codec::PodRow& row) { return row.name_space != *name_space; });
   std::sort(pod_rows.begin(), pod_rows.end(), [](const codec::PodRow& a, const codec::PodRow& b) {
     return std::tie(a.name_space, a.pod, a.uid) < std::tie(b.name_space, b.pod, b.uid);
   });

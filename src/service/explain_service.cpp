@@ -11,6 +11,7 @@
 
 #include "service/error_reply.hpp"
 #include "service/holding_remark.hpp"
+#include "service/tenant_view.hpp"
 #include "snug/admission/pod_defaults.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/codec/kube_objects.hpp"
@@ -107,6 +108,12 @@ std::string note_about_offer(const std::optional<OfferedNodesPtr>& offered, bool
   return note;
 }
 
+Reply no_such_pod(const std::string& name_space, const std::string& name) {
+  return error_reply(404, "pod " + name_space + "/" + name +
+                              " is neither pending nor holds a GPU: it does not exist, has "
+                              "ended, or is bound and asks for no GPU");
+}
+
 }  // namespace
 
 Reply ExplainService::explain(const ExplainQuery& query) {
@@ -129,18 +136,17 @@ Reply ExplainService::explain(const ExplainQuery& query) {
 Reply ExplainService::explain_pod(const std::string& name, const ExplainQuery& query) {
   const std::string name_space = query.name_space.value_or("default");
   codec::ExplainReply reply{.name_space = name_space, .pod = name, .state = "pending"};
+  const PodInfoPtr pending_pod = parts_.pending.find(name_space, name);
   if (const auto entry = parts_.ledger.find_gpu_pod(name_space, name)) {
     explain_held(*entry, reply);
-    return {200, codec::write_explanation(reply)};
+  } else if (pending_pod != nullptr) {
+    reply.uid = pending_pod->facts.uid;
+    explain_unbound(pending_pod, query.per_node && !query.own_pods_only, reply);
+  } else {
+    return no_such_pod(name_space, name);
   }
-  if (const PodInfoPtr pod = parts_.pending.find(name_space, name)) {
-    reply.uid = pod->facts.uid;
-    explain_unbound(pod, query.per_node, reply);
-    return {200, codec::write_explanation(reply)};
-  }
-  return error_reply(404, "pod " + name_space + "/" + name +
-                              " is neither pending nor holds a GPU: it does not exist, has "
-                              "ended, or is bound and asks for no GPU");
+  if (query.own_pods_only) reply = tenant_view(std::move(reply));
+  return {200, codec::write_explanation(reply)};
 }
 
 Reply ExplainService::explain_manifest(const std::string& manifest, const ExplainQuery& query) {

@@ -58,6 +58,11 @@ class NodeMirror {
   /// nodes that have changed since the last call. A write is repeated if it failed, or if the node
   /// does not show its effect after mirror_retry_ms.
   void write();
+  /// Whether shares are not mirrored, and nothing is left of them in the cluster: the parameters
+  /// are deleted, and each node has been seen without the resources.
+  [[nodiscard]] bool is_removed() const {
+    return !cards_ && seen_generation_ && parameters_written_ && tasks_.empty();
+  }
   /// Must be called while this Snug is a standby. When it leads again, write() examines all nodes
   /// and writes the parameters again: another leader may have changed them.
   void stand_by();

@@ -201,4 +201,6 @@ void Reconciler::tick() {
   jobs.node_mirror.write();
 }
 
+bool Reconciler::mirrors_are_removed() const { return jobs_->node_mirror.is_removed(); }
+
 }  // namespace snug::service

@@ -95,7 +95,7 @@ class Life {
     extender_ = std::make_unique<http::ExtenderServer>(app::extender_handlers(core_.service),
                                                        http::HttpOptions{}, limits);
     admin_ = std::make_unique<http::AdminServer>(app::admin_routes(core_, *metrics_, &api_),
-                                                 http::HttpOptions{}, limits);
+                                                 nullptr, http::HttpOptions{}, limits);
     EXPECT_TRUE(extender_->start());
     EXPECT_TRUE(admin_->start());
     verbs_ = std::make_unique<HttpClient>(extender_->port());

@@ -124,7 +124,8 @@ ServedSnug::ServedSnug(const base::Limits& limits, http::HttpOptions options) {
   parts_->extender = std::make_unique<http::ExtenderServer>(
       watched(app::extender_handlers(parts_->core.service)), std::move(options), limits);
   parts_->admin = std::make_unique<http::AdminServer>(
-      app::admin_routes(parts_->core, *parts_->metrics, &parts_->api), admin_options, limits);
+      app::admin_routes(parts_->core, *parts_->metrics, &parts_->api), nullptr, admin_options,
+      limits);
   const base::Result<void> started = parts_->extender->start();
   EXPECT_TRUE(started) << started.error().message;
   EXPECT_TRUE(parts_->admin->start());

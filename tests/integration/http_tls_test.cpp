@@ -21,7 +21,8 @@ class HttpTlsTest : public ::testing::Test {
     put(issuer.issue("snug", "IP:127.0.0.1"));
     return {.cert = folder_.path("tls.crt"),
             .key = folder_.path("tls.key"),
-            .client_ca = ask_clients ? folder_.write("ca.crt", clients_.pem()) : ""};
+            .client_ca = ask_clients ? folder_.write("ca.crt", clients_.pem()) : "",
+            .client_names = {}};
   }
   void put(const Pem& pem) {
     folder_.write("tls.crt", pem.certificate);
@@ -81,6 +82,31 @@ TEST_F(HttpTlsTest, WithAClientAuthorityOnlyItsClientsAreServed) {
   EXPECT_EQ(call(served.port(), servers_, &stranger), 0);
   EXPECT_EQ(call(served.port(), servers_), 0);
   EXPECT_EQ(served.understood, 1);
+}
+
+TEST_F(HttpTlsTest, OnlyClientsWithAnAllowedNameAreServed) {
+  http::TlsFiles limited = files(servers_, true);
+  limited.client_names = {"kube-scheduler", "backup.example"};
+  ServedSnug served{{}, {.tls = limited}};
+  struct Row {
+    const char* common_name;
+    const char* names;
+    int status;
+  };
+  const Row rows[] = {{"kube-scheduler", "", 200},
+                      {"anybody", "DNS:backup.example", 200},
+                      {"anybody", "DNS:kube-scheduler,DNS:other", 200},
+                      {"kube-schedule", "", 0},
+                      {"kube-scheduler2", "", 0},
+                      {"anybody", "DNS:*.example", 0},
+                      {"anybody", "IP:127.0.0.1", 0}};
+  for (const Row& row : rows) {
+    const Pem client = clients_.issue(row.common_name, row.names);
+    EXPECT_EQ(call(served.port(), servers_, &client), row.status)
+        << row.common_name << " " << row.names;
+  }
+  const Pem stranger = others_.issue("kube-scheduler");
+  EXPECT_EQ(call(served.port(), servers_, &stranger), 0);
 }
 
 TEST_F(HttpTlsTest, PlainHttpIsNotAnswered) {

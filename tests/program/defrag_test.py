@@ -122,7 +122,7 @@ class DefragTest(unittest.TestCase):
             self.assertEqual(done.stdout.count("\n"), 1, done.stdout)
         done = run(SNUGCTL, "defrag", "--gpu-fraction", "1", "--server", "127.0.0.1")
         self.assertEqual((done.returncode, done.stdout), (
-            2, 'snugctl: the server must be http://HOST:PORT, not "127.0.0.1"\n'))
+            2, 'snugctl: the server must be http://HOST:PORT or https://HOST:PORT, not "127.0.0.1"\n'))
 
     def test_what_cannot_be_answered_is_one_sentence(self):
         done = self.defrag("--namespace", "team", "--pod", "nobody")

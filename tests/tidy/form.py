@@ -16,7 +16,7 @@ REGISTRY_HOSTS = "|".join(
         "(?:deb|security|snapshot)~debian~o" + "rg", "pyp" + "i~org", "pythonhosted~o" + "rg",
         "(?:proxy|sum)~golang~o" + "rg", "registry~npmjs~o" + "rg", "crates~i" + "o"))
 TOP_LEVEL = {"CMakeLists.txt", "src", "include", "api", "policies", "deploy", "tests", "bench", "docs",
-             "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", "CMakePresets.json"}
+             "README.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "CMakePresets.json"}
 UNFINISHED = r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX)\b"
 WAITER = re.compile(r"(?:^|_)(?:wait|poll|eventually)")
 

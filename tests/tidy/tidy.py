@@ -18,6 +18,7 @@ import e2e  # noqa: E402
 import form  # noqa: E402
 import layers  # noqa: E402
 import locks  # noqa: E402
+import threats  # noqa: E402
 from tree import Tree  # noqa: E402
 
 CHECKS = {check.__name__: check for check in (
@@ -50,6 +51,7 @@ CHECKS = {check.__name__: check for check in (
     documents.alerts_tested,
     documents.files_in_architecture,
     documents.names_exist,
+    threats.threats_have_tests,
     compiled.headers_stand_alone,
 )}
 SHOWN = 40

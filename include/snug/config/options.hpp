@@ -5,6 +5,7 @@
 // the code that opens it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,13 @@ struct HostPort {
   int port = 0;      // 0: the kernel chooses a port
 
   friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+/// What a client of the admin port must show.
+enum class AdminAuth : std::uint8_t {
+  kNone,
+  kToken,       // the token in a file
+  kKubernetes,  // a token that the API server accepts, of a user with the rights
 };
 
 /// All settings of the program. The base class has those that the service reads.
@@ -45,6 +53,14 @@ struct Options : service::ServiceOptions {
   std::string tls_cert;  // path; empty: plain HTTP
   std::string tls_key;
   std::string client_ca;
+  std::vector<std::string> client_names;  // of clients' certificates; empty: any name
+  /// Path; empty: plain HTTP, or, if admin_auth is not kNone, a certificate that Snug signs itself.
+  std::string admin_tls_cert;
+  std::string admin_tls_key;
+  AdminAuth admin_auth = AdminAuth::kNone;
+  std::string admin_token_file;  // path; for AdminAuth::kToken
+  bool admin_tenants = false;    // for AdminAuth::kKubernetes
+  bool remove_mirrors = false;   // remove what mirrors shares from the cluster, and exit
   obs::LogOptions log;
   bool gpu_metrics = true;  // whether each GPU has metrics of its own
 };

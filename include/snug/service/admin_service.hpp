@@ -48,8 +48,8 @@ class AdminService {
   /// Answers GET /v1/nodes?since=… with the nodes that have changed since that version of an
   /// earlier reply, or with all nodes.
   [[nodiscard]] Reply nodes_since(std::string_view version);
-  /// Answers GET /v1/pods.
-  [[nodiscard]] Reply pods();
+  /// Answers GET /v1/pods with all GPU pods, or with only those of `name_space`.
+  [[nodiscard]] Reply pods(std::optional<std::string_view> name_space);
   /// Answers GET /v1/cluster.
   [[nodiscard]] Reply cluster();
   /// Answers GET /v1/history.

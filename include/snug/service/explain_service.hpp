@@ -29,6 +29,7 @@ struct ExplainQuery {
   std::optional<std::string> pod;
   std::optional<std::string> manifest;  // a pod that need not exist, in JSON
   bool per_node = false;                // whether the reply has the reason of every node
+  bool own_pods_only = false;           // whether the reply must not show other pods, nor nodes
 };
 
 /// The objects that ExplainService uses. They must outlive it.

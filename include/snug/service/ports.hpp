@@ -251,6 +251,7 @@ enum class ApiCall : std::uint8_t {
   kWriteMirrorParameters,  // a write or the deletion of the object MirrorParameters
   kGetLease,
   kWriteLease,
+  kReviewAccess,  // a TokenReview or SubjectAccessReview of a client of the admin port
   kGetWebhook,    // a read of an object that concerns the webhook
   kWriteWebhook,  // a write of the Secret or of a configuration of the webhook
   kEvent,
@@ -269,6 +270,7 @@ inline constexpr base::EnumNames kApiCallNames{
                base::EnumName{ApiCall::kWriteMirrorParameters, "write_mirror_parameters"},
                base::EnumName{ApiCall::kGetLease, "get_lease"},
                base::EnumName{ApiCall::kWriteLease, "write_lease"},
+               base::EnumName{ApiCall::kReviewAccess, "review_access"},
                base::EnumName{ApiCall::kGetWebhook, "get_webhook"},
                base::EnumName{ApiCall::kWriteWebhook, "write_webhook"},
                base::EnumName{ApiCall::kEvent, "event"},

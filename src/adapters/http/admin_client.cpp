@@ -14,16 +14,26 @@
 namespace snug::http {
 namespace {
 
-constexpr std::string_view kScheme = "http://";
+constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kTls = "https://";
 /// Ends a reply of a server that sends a few bytes now and then.
 constexpr std::chrono::milliseconds kReplyTimeout{base::kAdminReplyTimeoutMs};
 
-/// Returns `server` without trailing slashes, or an empty text if it is not `http://HOST:PORT`.
-std::string normalized_url(std::string server) {
-  while (server.ends_with('/')) server.pop_back();
-  const bool is_valid_url = server.starts_with(kScheme) && server.size() > kScheme.size() &&
-                            server.find_first_of("/?#@ ", kScheme.size()) == std::string::npos;
-  return is_valid_url ? server : "";
+/// Returns `url` without trailing slashes, or an empty text if it is not `http://HOST:PORT` or
+/// `https://HOST:PORT`.
+std::string normalized_url(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  const std::size_t host = url.starts_with(kTls) ? kTls.size() : kPlain.size();
+  const bool is_valid_url = (url.starts_with(kPlain) || url.starts_with(kTls)) &&
+                            url.size() > host &&
+                            url.find_first_of("/?#@ ", host) == std::string::npos;
+  return is_valid_url ? url : "";
+}
+
+bool is_loopback(std::string_view plain_url) {
+  const std::string_view host = plain_url.substr(kPlain.size());
+  return host.starts_with("127.") || host.starts_with("[::1]") || host == "localhost" ||
+         host.starts_with("localhost:");
 }
 
 void append_escaped(std::string& url, const std::string& text) {
@@ -47,6 +57,12 @@ NoReply no_reply(CURLcode curl_code, long system_error, bool connected) {
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
       return NoReply::kClosed;
+    case CURLE_SSL_CONNECT_ERROR:
+      return NoReply::kNotTls;
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return NoReply::kUntrusted;
+    case CURLE_SSL_CACERT_BADFILE:
+      return NoReply::kBadAuthority;
     case CURLE_UNSUPPORTED_PROTOCOL:  // no status line
     case CURLE_WEIRD_SERVER_REPLY:
       return NoReply::kNotHttp;
@@ -70,7 +86,7 @@ std::size_t append_to_body(char* chunk, std::size_t, std::size_t chunk_size, voi
 
 void set_curl_options(CURL* curl, const std::string& url, AdminReplyBody& reply_body) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_PROXY, "");  // ignore proxies that environment variables set
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
@@ -83,10 +99,19 @@ void set_curl_options(CURL* curl, const std::string& url, AdminReplyBody& reply_
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply_body);
 }
 
-base::Error not_a_server(const std::string& server) {
-  const bool is_tls = server.starts_with("https://");
-  return {base::ErrorCode::kInvalid, "the server must be http://HOST:PORT, not \"" + server + "\"" +
-                                         (is_tls ? "; the admin port has no TLS" : "")};
+void set_curl_security(CURL* curl, const AdminTarget& target) {
+  curl_easy_setopt(curl, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!target.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, target.ca_file.c_str());
+  curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, target.checks_certificate ? 1L : 0L);
+  curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, target.checks_certificate ? 2L : 0L);
+  if (target.token.empty()) return;
+  curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+  curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, target.token.c_str());
+}
+
+base::Error not_a_server(const std::string& url) {
+  return {base::ErrorCode::kInvalid,
+          "the server must be http://HOST:PORT or https://HOST:PORT, not \"" + url + "\""};
 }
 
 std::string query_text(const std::multimap<std::string, std::string>& query) {
@@ -103,21 +128,27 @@ std::string query_text(const std::multimap<std::string, std::string>& query) {
 
 }  // namespace
 
-base::Result<AdminResponse> get_from_admin(const std::string& server, const std::string& path,
+base::Result<AdminResponse> get_from_admin(const AdminTarget& target, const std::string& path,
                                            const std::multimap<std::string, std::string>& query) {
-  const std::string server_url = normalized_url(server);
+  const std::string server_url = normalized_url(target.url);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  &curl_easy_cleanup);
-  if (server_url.empty() || curl == nullptr) return std::unexpected(not_a_server(server));
+  if (server_url.empty() || curl == nullptr) return std::unexpected(not_a_server(target.url));
+  if (!target.token.empty() && server_url.starts_with(kPlain) && !is_loopback(server_url)) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "the token would be sent to " + server_url +
+                          " without TLS, where others can read it; use https://");
+  }
   AdminReplyBody reply_body;
   set_curl_options(curl.get(), server_url + path + query_text(query), reply_body);
+  set_curl_security(curl.get(), target);
   const auto begin = std::chrono::steady_clock::now();
   const CURLcode curl_code = curl_easy_perform(curl.get());
   const bool is_time_over = std::chrono::steady_clock::now() - begin >= kReplyTimeout;
   if (reply_body.too_large) {
     return base::fail(base::ErrorCode::kTooLarge, server_url + " sent a reply that is too large");
   }
-  if (curl_code == CURLE_URL_MALFORMAT) return std::unexpected(not_a_server(server));
+  if (curl_code == CURLE_URL_MALFORMAT) return std::unexpected(not_a_server(target.url));
   if (curl_code != CURLE_OK) {
     long system_error = 0;
     curl_off_t connect_time = 0;  // 0: not connected

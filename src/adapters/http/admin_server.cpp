@@ -15,6 +15,8 @@
 namespace snug::http {
 namespace {
 
+constexpr int kUnauthorized = 401;
+
 HttpServerOptions admin_options(const base::Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_admin_connections),
           .thread_name = "snug-admin",
@@ -75,6 +77,24 @@ std::optional<std::string> check_query(const AdminRoute& route, const RequestHea
   return std::nullopt;
 }
 
+/// The namespace to which the reply is confined; empty: it is about all, or about a manifest.
+std::string_view confining_namespace(const AdminRoute& route, const RequestHead& request) {
+  if (route.audience != Audience::kTenants) return {};
+  std::string_view name_space;
+  for (const auto& [query_key, query_value] : request.query) {
+    if (query_key == "manifest") return {};
+    if (query_key == "namespace") name_space = query_value;
+  }
+  return name_space;
+}
+
+service::AccessQuestion question_about(const AdminRoute& route, const RequestHead& request) {
+  return {.authorization = request.value("Authorization"),
+          .verb = request.method == "DELETE" ? "delete" : "get",
+          .path = request.path,
+          .name_space = confining_namespace(route, request)};
+}
+
 std::string endpoint_list(const std::vector<AdminRoute>& routes) {
   nlohmann::ordered_json endpoints = nlohmann::ordered_json::array();
   for (const AdminRoute& route : routes) {
@@ -94,18 +114,24 @@ bool has_body(const RequestHead& request) {
 
 class AdminServer::Impl {
  public:
-  Impl(std::vector<AdminRoute> routes, HttpOptions options, const base::Limits& limits)
+  Impl(std::vector<AdminRoute> routes, service::AdminAccess* access, HttpOptions options,
+       const base::Limits& limits)
       : routes_(std::move(routes)),
+        access_(access),
         server_(
             {.answer = [this](const RequestHead& request, Connection&) { return answer(request); },
              .error_body = admin_error_body},
             std::move(options), admin_options(limits), limits) {
-    routes_.push_back({"GET", "/", "the dashboard (for browsers), or the list of endpoints",
-                       [this](const AdminRequest& request) {
-                         if (accepts_html(request.accept)) return dashboard_reply();
-                         return AdminReply{.body = endpoint_list(routes_),
-                                           .headers = {{"Vary", "Accept"}}};
-                       }});
+    routes_.push_back({.method = "GET",
+                       .pattern = "/",
+                       .summary = "the dashboard (for browsers), or the list of endpoints",
+                       .handler =
+                           [this](const AdminRequest& request) {
+                             if (accepts_html(request.accept)) return dashboard_reply();
+                             return AdminReply{.body = endpoint_list(routes_),
+                                               .headers = {{"Vary", "Accept"}}};
+                           },
+                       .audience = Audience::kEveryone});
   }
 
   HttpServer& server() { return server_; }
@@ -138,14 +164,19 @@ class AdminServer::Impl {
     return reply;
   }
 
-  static HttpReply call(const AdminRoute& route, const RequestHead& request,
-                        decltype(AdminRequest::variables) variables) {
+  [[nodiscard]] HttpReply call(const AdminRoute& route, const RequestHead& request,
+                               decltype(AdminRequest::variables) variables) const {
     AdminRequest admin_request{.path = request.path,
                                .variables = std::move(variables),
                                .query = {},
                                .accept = std::string(request.value("Accept"))};
     for (const auto& [query_key, query_value] : request.query)
       admin_request.query.emplace(query_key, query_value);
+    if (route.audience != Audience::kEveryone && access_ != nullptr) {
+      const service::AccessAnswer access = access_->check(question_about(route, request));
+      if (access.level == service::AccessAnswer::Level::kNone) return deny(request, access);
+      admin_request.own_pods_only = access.level == service::AccessAnswer::Level::kOwnPods;
+    }
     AdminReply admin_reply = route.handler(admin_request);
     return {.status = admin_reply.status,
             .body = std::move(admin_reply.body),
@@ -153,13 +184,21 @@ class AdminServer::Impl {
             .headers = std::move(admin_reply.headers)};
   }
 
+  [[nodiscard]] HttpReply deny(const RequestHead& request,
+                               const service::AccessAnswer& access) const {
+    HttpReply reply = server_.refuse(request, {access.status, access.sentence});
+    if (access.status == kUnauthorized) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return reply;
+  }
+
   std::vector<AdminRoute> routes_;
+  service::AdminAccess* const access_;
   HttpServer server_;
 };
 
-AdminServer::AdminServer(std::vector<AdminRoute> routes, HttpOptions options,
-                         const base::Limits& limits)
-    : impl_(std::make_unique<Impl>(std::move(routes), std::move(options), limits)) {}
+AdminServer::AdminServer(std::vector<AdminRoute> routes, service::AdminAccess* access,
+                         HttpOptions options, const base::Limits& limits)
+    : impl_(std::make_unique<Impl>(std::move(routes), access, std::move(options), limits)) {}
 AdminServer::~AdminServer() = default;
 
 base::Result<void> AdminServer::start() { return impl_->server().start(); }

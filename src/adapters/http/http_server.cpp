@@ -52,6 +52,7 @@ std::string_view reason_phrase(int status) {
                                                     {202, "Accepted"},
                                                     {204, "No Content"},
                                                     {400, "Bad Request"},
+                                                    {401, "Unauthorized"},
                                                     {403, "Forbidden"},
                                                     {404, "Not Found"},
                                                     {405, "Method Not Allowed"},

@@ -9,8 +9,9 @@ constexpr std::string_view kFromOutside =
     "from outside the cluster, use `kubectl snug` or --context, which reach Snug by a "
     "port-forward";
 constexpr std::string_view kPerhapsTls =
-    "; it may be a port with TLS; the admin port has no TLS: name adminListen's address with "
-    "--server, not that of another port";
+    "; it may be a port with TLS: if adminAuth or adminTlsCert is set, name it as "
+    "https://HOST:PORT; "
+    "or it is another port than adminListen's";
 
 std::string seconds_text(std::int64_t time_ms) { return std::to_string(time_ms / 1'000) + " s"; }
 
@@ -36,6 +37,14 @@ std::string reason_and_advice(NoReply why, std::string_view detail) {
       return "closes the connection without a reply" + std::string(kPerhapsTls);
     case NoReply::kNotHttp:
       return "does not answer in HTTP" + std::string(kPerhapsTls);
+    case NoReply::kNotTls:
+      return "does not answer in TLS; if the admin port has none, name it as http://HOST:PORT";
+    case NoReply::kUntrusted:
+      return "has a certificate that cannot be trusted; give its authority with --ca-file, or, for "
+             "a certificate that Snug signed itself, use --insecure-skip-tls-verify on a network "
+             "that you trust";
+    case NoReply::kBadAuthority:
+      return "cannot be asked: the file of --ca-file cannot be read as PEM certificates";
     case NoReply::kSilent:
       return "accepts the connection, but sends nothing for " +
              seconds_text(base::kAdminIdleTimeoutMs) +

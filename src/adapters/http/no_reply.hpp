@@ -7,13 +7,16 @@
 namespace snug::http {
 
 enum class NoReply {
-  kRefused,      // nothing listens on the port
-  kUnknownHost,  // the host's name cannot be resolved
-  kUnreachable,  // there is no route to the host
-  kTimedOut,     // the host does not accept the connection
-  kClosed,       // the server closed the connection without a reply
-  kNotHttp,      // the server answers in another protocol
-  kSilent,       // the server accepted the connection and sends nothing
+  kRefused,       // nothing listens on the port
+  kUnknownHost,   // the host's name cannot be resolved
+  kUnreachable,   // there is no route to the host
+  kTimedOut,      // the host does not accept the connection
+  kClosed,        // the server closed the connection without a reply
+  kNotTls,        // https was asked for, and the server speaks another protocol
+  kUntrusted,     // the certificate of the server
+  kBadAuthority,  // the file of authorities cannot be used
+  kNotHttp,       // the server answers in another protocol
+  kSilent,        // the server accepted the connection and sends nothing
   kOther,
 };
 

@@ -2,12 +2,15 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "adapters/http/pem.hpp"
 
@@ -31,14 +34,52 @@ base::Error tls_problem(std::string_view failed_step, const std::string& pem_fil
           std::string{failed_step} + " " + pem_file + ": " + openssl_reason};
 }
 
-base::Result<void> require_client_certificates(SSL_CTX* context, const std::string& ca_file) {
+/// The index at which a context keeps the names of the clients that it accepts.
+int client_names_index() {
+  static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
+/// Whether the certificate's common name or one of its DNS names is `name`. Wildcards in a client's
+/// certificate mean nothing.
+bool has_name(X509* certificate, const std::string& name) {
+  constexpr unsigned kExact = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT;
+  return X509_check_host(certificate, name.data(), name.size(), kExact, nullptr) == 1;
+}
+
+/// A verification callback of OpenSSL: refuses a client whose certificate has none of the names.
+int check_client_name(int is_valid, X509_STORE_CTX* verification) {
+  if (is_valid != 1 || X509_STORE_CTX_get_error_depth(verification) != 0) return is_valid;
+  const auto* connection = static_cast<const SSL*>(
+      X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  const auto* names = static_cast<const std::vector<std::string>*>(
+      SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), client_names_index()));
+  X509* certificate = X509_STORE_CTX_get_current_cert(verification);
+  if (std::ranges::any_of(*names,
+                          [&](const std::string& name) { return has_name(certificate, name); }))
+    return 1;
+  X509_STORE_CTX_set_error(verification, X509_V_ERR_APPLICATION_VERIFICATION);
+  return 0;
+}
+
+/// `files` must outlive the context.
+base::Result<void> require_client_certificates(SSL_CTX* context, const TlsFiles& files) {
+  const std::string& ca_file = files.client_ca;
   if (SSL_CTX_load_verify_locations(context, ca_file.c_str(), nullptr) != 1) {
     return std::unexpected(tls_problem("cannot read the client CA", ca_file));
   }
   STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(ca_file.c_str());
   if (names == nullptr) return std::unexpected(tls_problem("cannot read the client CA", ca_file));
   SSL_CTX_set_client_CA_list(context, names);
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  const bool checks_names = !files.client_names.empty();
+  if (checks_names) {
+    // OpenSSL takes a pointer to data that it does not change.
+    auto* client_names = const_cast<std::vector<std::string>*>(&files.client_names);
+    if (SSL_CTX_set_ex_data(context, client_names_index(), client_names) != 1)
+      return base::fail(base::ErrorCode::kInternal, "OpenSSL cannot keep the clients' names");
+  }
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+                     checks_names ? &check_client_name : nullptr);
   return {};
 }
 
@@ -71,8 +112,7 @@ base::Result<std::shared_ptr<SSL_CTX>> make_context(const TlsFiles& files) {
     return std::unexpected(tls_problem("cannot use the key", files.key));
   }
   if (!files.client_ca.empty()) {
-    const base::Result<void> required =
-        require_client_certificates(context->get(), files.client_ca);
+    const base::Result<void> required = require_client_certificates(context->get(), files);
     if (!required) return std::unexpected(required.error());
   }
   return context;

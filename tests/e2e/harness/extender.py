@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import ssl
 import uuid
 
 from .manifests import ROOT
@@ -31,15 +32,20 @@ class Extender:
         # A container that is restarted keeps its pod's uid.
         self._env = {"POD_UID": str(uuid.uuid4()), **(env or {})}
         self.process = None
+        self.admin_token = None  # for the state that the tests read
         self.port = self.admin_port = self.webhook_port = None
 
-    def start(self, wait_ready=True):
-        """The first start picks the ports, later ones use them again."""
+    def launch(self):
+        """Starts the process, and waits for nothing."""
         command = [program()]
         for name, value in self._flags.items():
             for each in value if isinstance(value, list) else [value]:
                 command += [f"--{name}", each]
         self.process = self._plane.run("snug-extender", command, self._env, self._host)
+
+    def start(self, wait_ready=True):
+        """The first start picks the ports, later ones use them again."""
+        self.launch()
         line = self.process.first_line()
         match = _FIRST_LINE.fullmatch(line)
         if not match:
@@ -78,8 +84,14 @@ class Extender:
     def readiness(self):
         """Status and text of /readyz."""
         self.process.must_run()
-        status, body = self._request(self.admin_port, "GET", "/readyz")
+        status, body = self.ask_admin("/readyz")
         return status, body.decode().strip()
+
+    def ask_admin(self, path, token=None):
+        """Status and body of a GET of the admin port; with adminAuth over TLS, whose certificate Snug signed itself."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return self._request(self.admin_port, "GET", path, headers=headers,
+                             tls="admin-auth" in self._flags)
 
     def nodes(self):
         return self._state("/v1/nodes")["nodes"]
@@ -98,7 +110,7 @@ class Extender:
 
     def metric(self, name, **labels):
         """The sum over all series of that name with these labels; 0 where there is none."""
-        status, body = self._request(self.admin_port, "GET", "/metrics")
+        status, body = self.ask_admin("/metrics", self.admin_token)
         if status != 200:
             raise RuntimeError(f"GET /metrics: {status}")
         wanted = {f'{key}="{value}"' for key, value in labels.items()}
@@ -110,16 +122,17 @@ class Extender:
         return total
 
     def _state(self, path):
-        status, body = self._request(self.admin_port, "GET", path)
+        status, body = self.ask_admin(path, self.admin_token)
         if status != 200:
             raise RuntimeError(f"GET {path}: {status} {body[:200]!r}")
         return json.loads(body)
 
     @staticmethod
-    def _request(port, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    def _request(port, method, path, body=None, headers=None, tls=False):
+        connection = (http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=ssl._create_unverified_context())
+                      if tls else http.client.HTTPConnection("127.0.0.1", port, timeout=10))
         try:
-            connection.request(method, path, body, {"Content-Type": "application/json"})
+            connection.request(method, path, body, {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:

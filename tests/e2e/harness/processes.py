@@ -99,6 +99,10 @@ class Process:
         """SIGHUP."""
         self._signal(signal.SIGHUP)
 
+    def wait(self, seconds):
+        """The exit code of a program that ends by itself."""
+        return self._popen.wait(timeout=seconds)
+
     def terminate(self):
         """SIGTERM, once: a second one makes kube-scheduler exit before it releases its Lease.
         stop() waits for the end."""

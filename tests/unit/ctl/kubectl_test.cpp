@@ -8,7 +8,8 @@ namespace {
 std::string described(const std::vector<ctl::SnugPod>& pods) {
   std::string text;
   for (const ctl::SnugPod& pod : pods)
-    text += pod.name + " " + pod.uid + " " + pod.port + (pod.is_ready ? " ready; " : "; ");
+    text += pod.name + " " + pod.uid + " " + pod.port + (pod.has_tls ? " TLS" : "") +
+            (pod.is_ready ? " ready; " : "; ");
   return text;
 }
 
@@ -27,6 +28,9 @@ TEST(KubectlTest, ReadyPodsComeFirstAndEndingOnesNot) {
       {"no condition yet", "a\tu1\t\t\t\n", "a u1 8889; "},
       {"ending", "a\tu1\t8889\tTrue\t2026-11-27T00:00:00Z\nb\tu2\t8889\tTrue\t\n",
        "b u2 8889 ready; "},
+      {"over TLS", "a\tu1\t8889\tTrue\t\tHTTPS\n", "a u1 8889 TLS ready; "},
+      {"without TLS", "a\tu1\t8889\tTrue\t\tHTTP\n", "a u1 8889 ready; "},
+      {"ending, over TLS", "a\tu1\t8889\tTrue\t2026-11-27T00:00:00Z\tHTTPS\n", ""},
       {"no such line", "a\nhello world\n", ""},
   };
   for (const Row& row : rows)

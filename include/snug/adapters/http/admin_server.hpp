@@ -9,6 +9,7 @@
 // called from one thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "snug/adapters/http/http_options.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
+#include "snug/service/admin_access.hpp"
 
 namespace snug::http {
 
@@ -30,6 +32,8 @@ struct AdminRequest {
   /// each at most once. Other routes get every key, with its first value.
   std::map<std::string, std::string, std::less<>> query;
   std::string accept;  // the header Accept; empty: there is none
+  /// The reply must show only what concerns pods of the query's namespace.
+  bool own_pods_only = false;
 };
 
 struct AdminReply {
@@ -39,6 +43,13 @@ struct AdminReply {
   std::vector<std::pair<std::string, std::string>> headers = {};  // further headers
 };
 
+/// Who may call a route if the server checks access (service/admin_access.hpp).
+enum class Audience : std::uint8_t {
+  kEveryone,   // also clients without a token
+  kOperators,  // users who may read everything
+  kTenants,    // and users who may read about the pods of the namespace that the query names
+};
+
 struct AdminRoute {
   std::string method;   // GET (which also serves HEAD) or DELETE
   std::string pattern;  // like `/v1/nodes` or `/v1/pods/{namespace}/{name}`
@@ -46,11 +57,14 @@ struct AdminRoute {
   std::function<AdminReply(const AdminRequest&)> handler;
   /// The query keys that a route under /v1/ accepts. Other routes accept any key.
   std::vector<std::string> query = {};
+  Audience audience = Audience::kOperators;
 };
 
 class AdminServer {
  public:
-  AdminServer(std::vector<AdminRoute> routes, HttpOptions options, const base::Limits& limits);
+  /// `access`: null: every client may call every route. It must outlive the server.
+  AdminServer(std::vector<AdminRoute> routes, service::AdminAccess* access, HttpOptions options,
+              const base::Limits& limits);
   ~AdminServer();
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "snug/admission/certificate_rotation.hpp"
 #include "snug/base/clock.hpp"
@@ -19,6 +20,8 @@ struct TlsFiles {
   std::string key;
   /// Each client must present a certificate of this CA. Empty: clients need no certificate.
   std::string client_ca;
+  /// The common name or a DNS name of a client's certificate must be one of these. Empty: any name.
+  std::vector<std::string> client_names = {};
 };
 
 /// Returns HOST:PORT as in a URL, with an IPv6 host in brackets.

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""What the flags of SNUG_HARDEN cost: plan_bench, and http_bench with snug-extender, each built with the flags
+and without, run in turns.
+
+Exit code 1 if the hardened programs take over 3 % longer in the geometric mean of all benchmarks; a benchmark's
+ratio is the median over the rounds.
+Run: python3 bench/hardening.py [--rounds 9] [--record]
+"""
+
+import argparse
+import datetime
+import json
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "bench/results/hardening.md"
+MOST_RATIO = 1.03
+TARGETS = ("plan_bench", "http_bench", "snug-extender")
+PLANS = "plan_all_nodes/5000|reserve_release_snapshot/5000|fit_containers|choose_victims|explain_each_node"
+
+
+def build(name, harden):
+    folder = ROOT / "build" / name
+    subprocess.run(["cmake", "--preset", "release", "-B", folder, "-D", "SNUG_DEV=ON", "-D", f"SNUG_HARDEN={harden}"],
+                   cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", folder, "-j", "2", "--target", *TARGETS], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder
+
+
+def measure(folder):
+    """{benchmark: time}, in the benchmark's own unit."""
+    plans = subprocess.run([folder / "bench/plan_bench", f"--benchmark_filter={PLANS}", "--benchmark_format=json",
+                            "--benchmark_min_time=0.2"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    times = {row["name"]: row["cpu_time"] for row in json.loads(plans.stdout)["benchmarks"]}
+    calls = subprocess.run([folder / "bench/http_bench", "--extender", folder / "snug-extender", "--filter-us", "1000000",
+                            "--bind-us", "1000000"], check=True, stdout=subprocess.PIPE, text=True)
+    for call, median in re.findall(r"the median of (\w+) is ([\d.]+) us", calls.stdout):
+        times[f"{call} over HTTP"] = float(median)
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=9, help="how often each build is measured (9)")
+    parser.add_argument("--record", action="store_true", help="write bench/results/hardening.md")
+    options = parser.parse_args()
+    hardened, plain = build("hardened", "ON"), build("plain", "OFF")
+    rounds = []
+    for number in range(options.rounds):
+        order = (hardened, plain) if number % 2 else (plain, hardened)
+        times = {folder: measure(folder) for folder in order}
+        rounds.append({name: times[hardened][name] / times[plain][name] for name in times[plain]})
+        print(f"round {number + 1} of {options.rounds}: "
+              f"{statistics.geometric_mean(rounds[-1].values()):.3f} in the mean", flush=True)
+    ratios = {name: [each[name] for each in rounds] for name in rounds[0]}
+    mean = statistics.geometric_mean(statistics.median(values) for values in ratios.values())
+    passed = mean <= MOST_RATIO
+    lines = ["# The cost of hardening", "", "    python3 bench/hardening.py --record", "",
+             f"{datetime.date.today()}. The time with the flags of SNUG_HARDEN over the time without them, in "
+             f"{options.rounds} rounds of both.", "", "| benchmark | median | lowest | highest |", "|---|---|---|---|"]
+    lines += [f"| {name} | {statistics.median(values):.3f} | {min(values):.3f} | {max(values):.3f} |"
+              for name, values in ratios.items()]
+    lines += ["", f"{'PASS' if passed else 'FAIL'}: {mean:.3f} in the geometric mean of the medians (at most {MOST_RATIO})."]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if options.record:
+        RESULT.write_text(text)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

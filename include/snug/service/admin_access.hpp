@@ -1,0 +1,81 @@
+// Who may read what on the admin port. The port's server asks before it calls a route's handler.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "snug/base/clock.hpp"
+#include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
+#include "snug/service/access_port.hpp"
+
+namespace snug::service {
+
+struct AccessQuestion {
+  std::string_view authorization;  // the header Authorization; empty: there is none
+  std::string_view verb;           // the HTTP method in lower case; HEAD counts as get
+  std::string_view path;
+  /// The only namespace that the reply would be about; empty: the reply would be about all.
+  std::string_view name_space;
+};
+
+struct AccessAnswer {
+  enum class Level : std::uint8_t {
+    kNone,     // the request must be refused with `status` and `sentence`
+    kOwnPods,  // the reply must show only what concerns pods of the question's namespace
+    kAll,
+  };
+  Level level = Level::kNone;
+  int status = 200;  // an HTTP status code
+  std::string sentence;
+};
+
+/// Implementations are thread-safe.
+class AdminAccess {
+ public:
+  virtual ~AdminAccess() = default;
+  [[nodiscard]] virtual AccessAnswer check(const AccessQuestion& question) = 0;
+};
+
+/// Returns the token of `Bearer TOKEN`; nullopt: the header has another form, or an empty token.
+[[nodiscard]] std::optional<std::string_view> bearer_token(std::string_view authorization);
+
+/// The answers to a client without a bearer token, and to one whose token is not valid.
+[[nodiscard]] AccessAnswer no_token();
+[[nodiscard]] AccessAnswer invalid_token();
+
+/// Accepts the users whom the API server allows the request. It remembers answers for
+/// limits.access_cache_ms, and asks at most limits.access_reviews_per_s new questions per second,
+/// so that a client without rights cannot load the API server.
+class ReviewedAccess final : public AdminAccess {
+ public:
+  struct Options {
+    /// Whether a user who may not read a path, but who may list the pods of the question's
+    /// namespace, gets AccessAnswer::Level::kOwnPods.
+    bool tenants = false;
+  };
+
+  /// The objects must outlive this one.
+  ReviewedAccess(AccessPort& port, const base::Clock& clock, const base::Limits& limits,
+                 Options options);
+  ~ReviewedAccess() override;
+
+  [[nodiscard]] AccessAnswer check(const AccessQuestion& question) override;
+
+ private:
+  class Memory;
+  [[nodiscard]] AccessAnswer ask(const AccessQuestion& question, std::string_view token);
+
+  AccessPort& port_;
+  const base::Clock& clock_;
+  const Options options_;
+  const std::size_t max_token_bytes_;
+  base::Mutex mutex_;
+  const std::unique_ptr<Memory> memory_ SNUG_PT_GUARDED_BY(mutex_);
+};
+
+}  // namespace snug::service
