@@ -29,7 +29,7 @@ class LayoutChangesTest : public ServiceTest {
   /// What GET /v1/pods says.
   std::string reason_of(const std::string& name) {
     service::AdminService admin({ledger, pending, readiness, *policy_store, *monitor});
-    const auto shown = nlohmann::json::parse(admin.pods().body);
+    const auto shown = nlohmann::json::parse(admin.pods({}).body);
     for (const auto& row : shown["pods"]) {
       if (row["pod"] == name) return row.value("reason", "");
     }
