@@ -2,6 +2,7 @@
 # Installs the Debian packages that Snug needs, if they are missing.
 #
 #   bash deploy/scripts/setup.sh [demo | build] [kubernetes] [test] [lint]     (default: build)
+#   bash deploy/scripts/setup.sh --list LEVEL…                                 only prints their names
 #
 # demo: to run the demo with an existing program. build: to compile, and to run the demo. kubernetes: to
 # build and start a control plane. test: to compile and run the tests. lint: clang-tidy and clang-format.
@@ -19,7 +20,7 @@ kubernetes_packages=(openssl python3-pip)
 test_packages=(
   "${kubernetes_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   libcpp-httplib-dev patch clang-19 libclang-rt-19-dev python3-jsonschema python3-venv
-  fish mandoc zsh chromium prometheus)
+  fish mandoc zsh chromium prometheus mmdebstrap runc umoci)
 lint_packages=(clang-tidy-19 clang-format-19)
 
 give_up() {
@@ -110,6 +111,10 @@ install_missing() {
 
 main() {
   local wanted missing
+  if [[ ${1:-} == --list ]]; then
+    wanted_packages "${@:2}"
+    return
+  fi
   wanted=$(wanted_packages "$@")
   command -v dpkg-query >/dev/null || give_up "this is no Debian; install the equivalents of: ${wanted//$'\n'/ }."
   mapfile -t wanted <<<"$wanted"

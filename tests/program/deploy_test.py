@@ -256,7 +256,7 @@ class ImageTest(unittest.TestCase):
             named |= set(re.findall(r"NEEDED +(\S+)", run("objdump", "-p", program).stdout))
             places |= dict(re.findall(r"(\S+) => (\S+)", run("ldd", program).stdout))
         self.assertGreater(len(named), 5, named)
-        packages = set(re.search(r"--no-install-recommends ([^&]*)&&", self.RECIPE)[1].replace("\\", " ").split())
+        packages = set((DEPLOY / "image/packages.txt").read_text().split())
         # Debian's libraries moved to /usr; its package lists know only one of the two names.
         owners = {run("dpkg-query", "-S", "*" + places[library].removeprefix("/usr")).stdout.split(":")[0]
                   for library in named}

@@ -1,0 +1,166 @@
+"""The image of deploy/image: made twice it is the same, and a container of it runs as the manifests demand.
+umoci unpacks it and runc runs it, as a node's container runtime would."""
+
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+from programs import BUILD, CLUSTER, FIRST_LINE, ROOT, run, start
+
+ARCH = run("dpkg", "--print-architecture").stdout.strip()
+CMAKE = (ROOT / "CMakeLists.txt").read_text()
+VERSION = re.search(r"project\(snug VERSION (\S+)", CMAKE)[1]
+PROGRAMS = sorted(re.findall(r"^snug_program\((\S+)", CMAKE, re.M))
+USER = re.search(r"runAsUser: (\d+)", (ROOT / "deploy/dedicated.yaml").read_text())[1]
+SPDX_TOOLS = "spdx-tools==0.8.5"
+CACHE = Path(os.environ.get("SNUG_CACHE") or Path.home() / ".cache/snug")
+
+
+def build(out):
+    done = run("bash", "deploy/image/build.sh", "--arch", ARCH, BUILD, out)
+    if done.returncode != 0:
+        raise AssertionError(done.stdout)
+    return done.stdout.splitlines()[-1]
+
+
+def spdx_tools():
+    """The folder of the Python packages that check SPDX documents, from the cache or from their registry."""
+    final, partial = CACHE / SPDX_TOOLS, CACHE / f"{SPDX_TOOLS}.{os.getpid()}"
+    if not final.exists():
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                        "--root-user-action=ignore", "--target", partial, SPDX_TOOLS], check=True)
+        partial.rename(final)
+    return final
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a container without a user namespace needs root")
+class ImageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="snug-image-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.out = Path(cls.folder.name, "a")
+        cls.said = build(cls.out)
+        cls.bundle = Path(cls.folder.name, "bundle")
+        done = run("umoci", "unpack", "--image", f"{cls.out}/image:{VERSION}", cls.bundle)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout)
+        cls.root = cls.bundle / "rootfs"
+        cls.sbom = cls.out / f"snug-{ARCH}.spdx.json"
+
+    def container(self):
+        """(command prefix, process id, URL of the admin port) of a container, restricted as deploy/dedicated.yaml says."""
+        path = self.bundle / "config.json"
+        spec = json.loads(path.read_text())
+        spec["process"].update(terminal=False, noNewPrivileges=True, args=[
+            "/usr/bin/snug-extender", "--cluster=/cluster.yaml", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0"])
+        spec["process"]["capabilities"] = {}
+        spec["root"]["readonly"] = True
+        spec["mounts"].append({"destination": "/cluster.yaml", "source": str(CLUSTER), "type": "bind", "options": ["bind", "ro"]})
+        # The test asks the program over the host's loopback.
+        spec["linux"]["namespaces"] = [each for each in spec["linux"]["namespaces"] if each["type"] != "network"]
+        path.write_text(json.dumps(spec))
+        name = f"snug-image-{os.getpid()}"
+        runc = ("runc", "--root", self.folder.name + "/runc")
+        self.addCleanup(run, *runc, "delete", "--force", name)
+        process = start(self, *runc, "run", "--bundle", self.bundle, name)
+        line = process.stdout.readline()
+        match = FIRST_LINE.fullmatch(line)
+        self.assertTrue(match, line or process.stderr.read())
+        pid = json.loads(run(*runc, "state", name).stdout)["pid"]
+        return (*runc, "exec", name), pid, f"http://{match[2]}"
+
+    def test_a_second_build_gives_the_same_bytes(self):
+        again = Path(self.folder.name, "b")
+        self.assertEqual(build(again), self.said)
+        self.assertRegex(self.said, rf"^{ARCH} sha256:[0-9a-f]{{64}}$")
+        done = run("diff", "-r", self.out, again)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_a_container_serves_without_rights(self):
+        inside, pid, admin = self.container()
+        self.assertEqual(self.poll_ready(admin), 200)
+        status = dict(re.findall(r"^(\w+):\t(.*)$", Path(f"/proc/{pid}/status").read_text(), re.M))
+        self.assertEqual(status["Uid"].split(), [USER] * 4)
+        self.assertEqual(status["Gid"].split(), [USER] * 4)
+        for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            self.assertEqual(int(status[kind], 16), 0, kind)
+        self.assertEqual(status["NoNewPrivs"], "1")
+        for folder in ("", "etc", "tmp", "usr/bin", "usr/share/snug"):
+            with self.assertRaises(OSError) as caught:
+                os.open(f"/proc/{pid}/root/{folder}/new", os.O_CREAT | os.O_WRONLY)
+            self.assertEqual(caught.exception.errno, errno.EROFS, folder)
+        done = run(*inside, "/usr/bin/snugctl", "top", "cluster", "--server", admin)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("GPU", done.stdout)
+
+    def poll_ready(self, admin):
+        for _ in range(100):
+            try:
+                with urllib.request.urlopen(f"{admin}/readyz", timeout=10) as answer:
+                    return answer.status
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError("not ready")
+
+    def test_it_has_no_shell_and_nothing_that_changes_users(self):
+        programs = [path.name for path in self.root.glob("**/*bin/*")]
+        self.assertEqual(sorted(programs), PROGRAMS)
+        for path in self.root.glob("**/*"):
+            if not path.is_symlink():
+                self.assertEqual(path.stat().st_mode & 0o6000, 0, path)
+                self.assertEqual((path.stat().st_uid, path.stat().st_gid), (0, 0), path)
+
+    def test_scanners_find_debian_and_its_packages(self):
+        self.assertIn("VERSION_ID=\"12\"", (self.root / "etc/os-release").read_text())
+        recorded = dict(line.split("\t")[:2] for line in (self.out / f"packages-{ARCH}.tsv").read_text().splitlines())
+        listed = {}
+        for path in (self.root / "var/lib/dpkg/status.d").iterdir():
+            fields = dict(re.findall(r"^(\S+): (.*)$", path.read_text(), re.M))
+            self.assertEqual(fields["Package"], path.name)
+            listed[path.name] = fields["Version"]
+        self.assertEqual(listed, recorded)
+        named = {line for line in (ROOT / "deploy/image/packages.txt").read_text().splitlines()}
+        self.assertLessEqual(named, set(listed))
+
+    def test_labels_name_version_and_commit(self):
+        [index] = json.loads((self.out / "image/index.json").read_text())["manifests"]
+        blob = lambda each: json.loads((self.out / "image/blobs/sha256" / each["digest"][7:]).read_text())
+        [image] = blob(index)["manifests"]
+        labels = blob(blob(image)["config"])["config"]["Labels"]
+        commit = run("git", "rev-parse", "HEAD").stdout.strip()
+        self.assertEqual((labels["org.opencontainers.image.version"], labels["org.opencontainers.image.revision"]),
+                         (VERSION, commit))
+
+    def test_the_sbom_is_valid_and_names_what_is_there(self):
+        done = run(sys.executable, "-c", "from spdx_tools.spdx.clitools.pyspdxtools import main; main()", "-i", self.sbom,
+                   PYTHONPATH=str(spdx_tools()))
+        self.assertEqual(done.returncode, 0, done.stdout)
+        document = json.loads(self.sbom.read_text())
+        names = {each["name"] for each in document["packages"]}
+        self.assertLessEqual({path.name for path in (self.root / "var/lib/dpkg/status.d").iterdir()}, names)
+        self.assertLessEqual(set(PROGRAMS), names)
+
+    @unittest.skipUnless((BUILD / ".ninja_deps").exists(), "only the build knows which headers it has read")
+    def test_the_sbom_names_each_library_whose_headers_were_compiled(self):
+        targets = run("ninja", "-C", BUILD, "-t", "inputs", "snug-extender", "snugctl").stdout.split()
+        objects = [each for each in targets if each.endswith(".o")]
+        self.assertGreater(len(objects), 10)
+        read = set(re.findall(r"^    (/usr/(?:include|lib)/\S+)$", run("ninja", "-C", BUILD, "-t", "deps", *objects).stdout, re.M))
+        owners = {line.split(": ")[0].split(":")[0] for line in run("dpkg-query", "-S", *sorted(read)).stdout.splitlines()}
+        # Declarations of C libraries, from which nothing is compiled in.
+        declared = {"libc6-dev", "linux-libc-dev", "libssl-dev", "libcurl4-openssl-dev", "libgcc-12-dev"}
+        named = {each["name"] for each in json.loads(self.sbom.read_text())["packages"]}
+        self.assertEqual(owners - declared - named, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
