@@ -55,7 +55,7 @@ def snug_layer(programs, time):
         tree.add(f"usr/bin/{name}", (programs / name).read_bytes(), 0o755, time)
     for path in sorted((ROOT / "policies").glob("*.yaml")):
         tree.add(f"usr/share/snug/policies/{path.name}", path.read_bytes(), time=time)
-    tree.add("usr/share/doc/snug/copyright", (ROOT / "LICENSE").read_bytes(), time=time)
+    tree.add("usr/share/doc/snug/copyright", (ROOT / "deploy/deb/copyright").read_bytes(), time=time)
     return tree
 
 
