@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Snug needs, if they are missing.
 #
-#   bash deploy/scripts/setup.sh [demo | build] [kubernetes] [test] [lint]     (default: build)
-#   bash deploy/scripts/setup.sh --list LEVEL…                                 only prints their names
+#   bash deploy/scripts/setup.sh [demo | build] [kubernetes] [image] [cross] [test] [lint]     (default: build)
+#   bash deploy/scripts/setup.sh --list LEVEL…                              only prints their names
 #
 # demo: to run the demo with an existing program. build: to compile, and to run the demo. kubernetes: to
-# build and start a control plane. test: to compile and run the tests. lint: clang-tidy and clang-format.
+# build and start a control plane. image: for images and packages. cross: to compile for arm64, and
+# to run such a program. test: to compile and run the tests. lint: clang-tidy and clang-format.
 # For Debian 12; needs root or sudo only if a package is missing.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/say.sh"
@@ -17,10 +18,12 @@ build_packages=(
   libsimdjson-dev libprotozero-dev prometheus-cpp-dev libcli11-dev libssl-dev
   libboost-graph-dev)
 kubernetes_packages=(openssl python3-pip)
+image_packages=(mmdebstrap dpkg-dev)
+cross_packages=(g++-aarch64-linux-gnu qemu-user-static)
 test_packages=(
-  "${kubernetes_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+  "${kubernetes_packages[@]}" "${image_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
   libcpp-httplib-dev patch clang-19 libclang-rt-19-dev python3-jsonschema python3-venv
-  fish mandoc zsh chromium prometheus mmdebstrap runc umoci)
+  fish mandoc zsh chromium prometheus runc umoci)
 lint_packages=(clang-tidy-19 clang-format-19)
 
 give_up() {
@@ -38,9 +41,11 @@ wanted_packages() {
     case $level in
       demo | build) ;;
       kubernetes) printf '%s\n' "${kubernetes_packages[@]}" ;;
+      image) printf '%s\n' "${image_packages[@]}" ;;
+      cross) printf '%s\n' "${cross_packages[@]}" ;;
       test) printf '%s\n' "${test_packages[@]}" ;;
       lint) printf '%s\n' "${lint_packages[@]}" ;;
-      *) give_up "unknown level '$level'; the levels are demo, build, kubernetes, test and lint." ;;
+      *) give_up "unknown level '$level'; the levels are demo, build, kubernetes, image, cross, test and lint." ;;
     esac
   done
 }

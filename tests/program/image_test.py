@@ -1,5 +1,7 @@
 """The image of deploy/image: made twice it is the same, and a container of it runs as the manifests demand.
-umoci unpacks it and runc runs it, as a node's container runtime would."""
+umoci unpacks it and runc runs it, as a node's container runtime would.
+
+SNUG_ARCH=arm64 does so with programs of this architecture, which qemu executes."""
 
 import errno
 import json
@@ -15,7 +17,10 @@ from pathlib import Path
 
 from programs import BUILD, CLUSTER, FIRST_LINE, ROOT, run, start
 
-ARCH = run("dpkg", "--print-architecture").stdout.strip()
+HOST = run("dpkg", "--print-architecture").stdout.strip()
+ARCH = os.environ.get("SNUG_ARCH", HOST)
+QEMU = "/usr/bin/qemu-aarch64-static"
+EMULATOR = () if ARCH == HOST else (QEMU,)
 CMAKE = (ROOT / "CMakeLists.txt").read_text()
 VERSION = re.search(r"project\(snug VERSION (\S+)", CMAKE)[1]
 PROGRAMS = sorted(re.findall(r"^snug_program\((\S+)", CMAKE, re.M))
@@ -61,10 +66,11 @@ class ImageTest(unittest.TestCase):
         path = self.bundle / "config.json"
         spec = json.loads(path.read_text())
         spec["process"].update(terminal=False, noNewPrivileges=True, args=[
-            "/usr/bin/snug-extender", "--cluster=/cluster.yaml", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0"])
+            *EMULATOR, "/usr/bin/snug-extender", "--cluster=/cluster.yaml", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0"])
         spec["process"]["capabilities"] = {}
         spec["root"]["readonly"] = True
-        spec["mounts"].append({"destination": "/cluster.yaml", "source": str(CLUSTER), "type": "bind", "options": ["bind", "ro"]})
+        for source, inside in ((CLUSTER, "/cluster.yaml"), *((each, each) for each in EMULATOR)):
+            spec["mounts"].append({"destination": inside, "source": str(source), "type": "bind", "options": ["bind", "ro"]})
         # The test asks the program over the host's loopback.
         spec["linux"]["namespaces"] = [each for each in spec["linux"]["namespaces"] if each["type"] != "network"]
         path.write_text(json.dumps(spec))
@@ -76,7 +82,7 @@ class ImageTest(unittest.TestCase):
         match = FIRST_LINE.fullmatch(line)
         self.assertTrue(match, line or process.stderr.read())
         pid = json.loads(run(*runc, "state", name).stdout)["pid"]
-        return (*runc, "exec", name), pid, f"http://{match[2]}"
+        return (*runc, "exec", name, *EMULATOR), pid, f"http://{match[2]}"
 
     def test_a_second_build_gives_the_same_bytes(self):
         again = Path(self.folder.name, "b")
@@ -149,7 +155,7 @@ class ImageTest(unittest.TestCase):
         self.assertLessEqual({path.name for path in (self.root / "var/lib/dpkg/status.d").iterdir()}, names)
         self.assertLessEqual(set(PROGRAMS), names)
 
-    @unittest.skipUnless((BUILD / ".ninja_deps").exists(), "only the build knows which headers it has read")
+    @unittest.skipUnless(ARCH == HOST and (BUILD / ".ninja_deps").exists(), "only the build knows which headers it has read")
     def test_the_sbom_names_each_library_whose_headers_were_compiled(self):
         targets = run("ninja", "-C", BUILD, "-t", "inputs", "snug-extender", "snugctl").stdout.split()
         objects = [each for each in targets if each.endswith(".o")]
