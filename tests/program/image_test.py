@@ -15,12 +15,15 @@ import unittest
 import urllib.request
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy/image"))
+
+from oci import Layout, Tree
 from programs import BUILD, CLUSTER, FIRST_LINE, ROOT, run, start
 
 HOST = run("dpkg", "--print-architecture").stdout.strip()
 ARCH = os.environ.get("SNUG_ARCH", HOST)
-QEMU = "/usr/bin/qemu-aarch64-static"
-EMULATOR = () if ARCH == HOST else (QEMU,)
+QEMU = "qemu-aarch64-static"
+EMULATOR = () if ARCH == HOST else (f"/dev/{QEMU}",)  # where a runtime mounts a file system of its own
 CMAKE = (ROOT / "CMakeLists.txt").read_text()
 VERSION = re.search(r"project\(snug VERSION (\S+)", CMAKE)[1]
 PROGRAMS = sorted(re.findall(r"^snug_program\((\S+)", CMAKE, re.M))
@@ -69,7 +72,7 @@ class ImageTest(unittest.TestCase):
             *EMULATOR, "/usr/bin/snug-extender", "--cluster=/cluster.yaml", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0"])
         spec["process"]["capabilities"] = {}
         spec["root"]["readonly"] = True
-        for source, inside in ((CLUSTER, "/cluster.yaml"), *((each, each) for each in EMULATOR)):
+        for source, inside in ((CLUSTER, "/cluster.yaml"), *((f"/usr/bin/{QEMU}", each) for each in EMULATOR)):
             spec["mounts"].append({"destination": inside, "source": str(source), "type": "bind", "options": ["bind", "ro"]})
         # The test asks the program over the host's loopback.
         spec["linux"]["namespaces"] = [each for each in spec["linux"]["namespaces"] if each["type"] != "network"]
@@ -166,6 +169,32 @@ class ImageTest(unittest.TestCase):
         declared = {"libc6-dev", "linux-libc-dev", "libssl-dev", "libcurl4-openssl-dev", "libgcc-12-dev"}
         named = {each["name"] for each in json.loads(self.sbom.read_text())["packages"]}
         self.assertEqual(owners - declared - named, set())
+
+
+class LayoutTest(unittest.TestCase):
+    """Several architectures in one image; small contents, since the code is the same."""
+
+    def index(self, folder, *architectures):
+        """What the index of a layout lists to which these have been added, and its digest."""
+        layout = Layout(Path(folder))
+        for name, content in architectures:
+            tree = Tree()
+            tree.add("usr/bin/program", content)
+            layout.add(name, [tree], {}, {"org.opencontainers.image.version": "1"})
+        [index] = json.loads(Path(folder, "index.json").read_text())["manifests"]
+        blobs = Path(folder, "blobs/sha256")
+        listed = json.loads((blobs / index["digest"][7:]).read_text())["manifests"]
+        return [each["platform"]["architecture"] for each in listed], index["digest"], len(list(blobs.iterdir()))
+
+    def test_the_order_in_which_architectures_are_added_does_not_matter(self):
+        one, other = ("amd64", b"1"), ("arm64", b"2")
+        with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b, tempfile.TemporaryDirectory() as c:
+            both = self.index(a, one, other)
+            self.assertEqual(both[0], ["amd64", "arm64"])
+            self.assertEqual(self.index(b, other, one), both)
+            # What was replaced leaves nothing behind: an index, and three blobs for each architecture.
+            self.assertEqual(self.index(c, ("amd64", b"old"), other, one), both)
+            self.assertEqual(both[2], 7)
 
 
 if __name__ == "__main__":
