@@ -57,7 +57,7 @@ class DeployTest(Scenario):
                               "examples/two-containers.yaml", "examples/mig.yaml",
                               "examples/nodes.yaml", "examples/quota.yaml"}, files)
         answer = self._try_pod("dedicated.yaml", "Deployment")
-        self.assertEqual(answer["spec"]["serviceAccountName"], "snug-extender")
+        self.assertEqual(answer["spec"]["serviceAccountName"], "snug-scheduler")
 
     def test_m_the_policies_that_change_pods_are_accepted(self):
         """m: the API server accepts admission-gpu-pods.yaml"""

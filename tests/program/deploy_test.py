@@ -15,6 +15,7 @@ from programs import EXTENDER, ROOT, SNUGCTL, run, start_extender
 
 DEPLOY = ROOT / "deploy"
 SHAPES = ("dedicated.yaml", "shared-extender.yaml")
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # where a program in a pod looks for its token
 
 
 def documents(path):
@@ -56,8 +57,9 @@ class KustomizationTest(unittest.TestCase):
         [deployment] = [value for value in kinds if value["kind"] == "Deployment"]
         made = {value["metadata"]["name"] for value in kinds if value["kind"] == "ConfigMap"}
         made |= {each["name"] for each in self.kustomization["configMapGenerator"]}
-        for volume in deployment["spec"]["template"]["spec"]["volumes"]:
-            self.assertIn(volume["configMap"]["name"], made)
+        named = {volume["configMap"]["name"] for volume in deployment["spec"]["template"]["spec"]["volumes"]
+                 if "configMap" in volume}
+        self.assertEqual(named, made)
 
     def test_the_scheduler_is_the_one_that_is_tested(self):
         module = (ROOT / "tests/e2e/controlplane/kubernetes/go.mod").read_text()
@@ -208,7 +210,25 @@ class ExtenderTest(unittest.TestCase):
                 flags = dict(each.split("=", 1) for each in container["args"])
                 self.assertLessEqual(set(flags), known, name)
                 folders = {str(Path(value).parent) for value in flags.values() if value.startswith("/")}
-                self.assertEqual(folders, mounts, name)
+                self.assertEqual(folders, mounts - {ACCOUNT}, name)
+
+    def test_each_container_of_the_pod_has_the_token_of_its_own_account(self):
+        kinds = documents(DEPLOY / "dedicated.yaml")
+        [spec] = [value["spec"]["template"]["spec"] for value in kinds if value["kind"] == "Deployment"]
+        self.assertIs(spec["automountServiceAccountToken"], False)
+        volumes = {volume["name"]: volume for volume in spec["volumes"]}
+        mounted = {container["name"]: volumes[mount["name"]] for container in spec["containers"]
+                   for mount in container["volumeMounts"] if mount["mountPath"] == ACCOUNT}
+        secret = mounted["extender"]["secret"]
+        [token] = [value for value in kinds if value["kind"] == "Secret"]
+        self.assertEqual((token["metadata"]["name"], token["type"]), (secret["secretName"], "kubernetes.io/service-account-token"))
+        self.assertEqual(token["metadata"]["annotations"], {"kubernetes.io/service-account.name": "snug-extender"})
+        self.assertEqual(spec["serviceAccountName"], "snug-scheduler")
+        projected = [source for each in mounted["scheduler"]["projected"]["sources"] for source in each]
+        self.assertIn("serviceAccountToken", projected)
+        # The user of the containers is in the group that may read the files.
+        self.assertEqual(spec["securityContext"]["fsGroup"], spec["securityContext"]["runAsGroup"])
+        self.assertEqual((secret["defaultMode"], mounted["scheduler"]["projected"]["defaultMode"]), (0o440, 0o440))
 
     def test_the_shared_shape_listens_where_its_scheduler_asks(self):
         [config] = documents(DEPLOY / "shared-scheduler-config.yaml")
