@@ -116,7 +116,7 @@ def send(extender, body, calls, at_once):
 def allowed_mebibytes():
     text = (ROOT / "deploy/dedicated.yaml").read_text(encoding="utf-8")
     extender = text[text.index("- name: extender"):]
-    return int(re.search(r"limits: \{memory: (\d+)Mi\}", extender)[1])
+    return int(re.search(r"limits:\s+memory: (\d+)Mi", extender)[1])
 
 
 def main():
