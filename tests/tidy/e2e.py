@@ -12,7 +12,7 @@ SERVER_MODULES = {"http.server", "socketserver", "wsgiref", "xmlrpc", "asyncio",
                   "twisted", "bottle", "werkzeug", "uvicorn", "fastapi", "grpc", "unittest.mock", "multiprocessing"}
 LISTENING = {"listen", "create_server", "serve_forever", "start_server"}
 STARTING = {"os.system", "os.popen", "os.fork", "os.execv", "os.execve", "os.execvp", "os.spawnv", "os.posix_spawn"}
-PROGRAMS = {"etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "snug-extender"}
+PROGRAMS = {"etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "snug-extender", "prometheus"}
 STARTERS = {"Process", "output_of", "all_output_of"}  # of harness/processes.py
 # Where programs are started that are not named in a call of run(…), and why.
 MAY_START = {
@@ -20,6 +20,7 @@ MAY_START = {
     "tests/e2e/harness/pki.py": "openssl signs certificates and serves nothing",
     "tests/e2e/harness/controlplane.py": "build.sh builds the control plane and ends",
     "tests/e2e/harness/kubectl.py": "kubectl acts as a client and ends",
+    "tests/e2e/harness/helm.py": "helm is built, acts as a client and ends",
 }
 # Where a socket may listen, and why. Such a file imports nothing that could form or read a message.
 MAY_LISTEN = {

@@ -58,7 +58,7 @@ def build_programs(build=BUILD, version=None):
 class ControlPlane:
     """Start it, use `admin`, and stop() it in any case. Logs lie in `folder` until then.
 
-    `audited`: the extender's calls are written down, which costs the API server time. `flags`: more
+    `deployed`: files of deploy/. `audited`: the extender's calls are written down, which costs the API server time. `flags`: more
     of the API server's.
     """
 
@@ -87,9 +87,10 @@ class ControlPlane:
         wait_until("the API server is ready", self._ready, 60)
         self.minor = int(self.admin.get("/version")["gitVersion"].split(".")[1])
         wake = ["wake-1.31.yaml"] if self.minor < 32 else []
-        for name in [*self._deployed, *wake]:
-            manifests.apply(self.admin, name)
-        self.release_lease()
+        if self._deployed:
+            for name in [*self._deployed, *wake]:
+                manifests.apply(self.admin, name)
+            self.release_lease()
 
     def release_lease(self):
         """Writes Snug's Lease as released, as a Snug does when it ends, so that the next Snug need not

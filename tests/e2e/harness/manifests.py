@@ -19,6 +19,7 @@ _KINDS = {
     "Service": ("/api/v1", "services", True),
     "ResourceQuota": ("/api/v1", "resourcequotas", True),
     "Deployment": ("/apis/apps/v1", "deployments", True),
+    "Job": ("/apis/batch/v1", "jobs", True),
     "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies", True),
     "CSIStorageCapacity": ("/apis/storage.k8s.io/v1", "csistoragecapacities", True),
@@ -36,6 +37,10 @@ _KINDS = {
         "/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
     "MirrorParameters": ("/apis/snug.dev/v1", "mirrorparameters", False),
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "ServiceMonitor": ("/apis/monitoring.coreos.com/v1", "servicemonitors", True),
+    "PrometheusRule": ("/apis/monitoring.coreos.com/v1", "prometheusrules", True),
+    "SecurityContextConstraints": (
+        "/apis/security.openshift.io/v1", "securitycontextconstraints", False),
     "MutatingWebhookConfiguration": (
         "/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", False),
     "ValidatingWebhookConfiguration": (

@@ -10,13 +10,12 @@ POLICY = manifests.ROOT / "policies/best-fit.yaml"
 
 
 def allow_leases(admin):
-    """What dedicated.yaml allows the pod's service account; here the scheduler has a user of its
-    own."""
+    """What dedicated.yaml allows both service accounts; here the scheduler has a user of its own."""
     for value in manifests.read("dedicated.yaml"):
-        if value["metadata"]["name"] != "snug-scheduler-lease":
-            continue
-        manifests.apply_object(admin, value)
-        if value["kind"] == "RoleBinding":
+        name = value["metadata"]["name"]
+        if name in ("snug-scheduler-lease", "snug-extender-scheduler-lease"):
+            manifests.apply_object(admin, value)
+        if (value["kind"], name) == ("RoleBinding", "snug-scheduler-lease"):
             manifests.apply_object(admin, {**value, "metadata": {
                 "name": "e2e-scheduler-lease", "namespace": "snug"}, "subjects": [
                     {"apiGroup": "rbac.authorization.k8s.io", "kind": "User",

@@ -1,0 +1,252 @@
+"""Scenario m: deploy/chart, with the real helm, on the real API server."""
+
+import base64
+import json
+import re
+
+import yaml
+
+from harness import manifests, truth
+from harness.admission import minimal
+from harness.api import Api, ApiError
+from harness.controllers import ControllerManagers
+from harness.controlplane import EXTENDER_USER, ControlPlane
+from harness.extender import Extender
+from harness.helm import CHART, Helm
+from harness.kubectl import Kubectl
+from harness.objects import gpu_node
+from harness.processes import free_port, wait_until
+from harness.scenario import NODES, PODS, Scenario, bind_by_hand
+
+SNUG = "/api/v1/namespaces/snug"
+DEPLOYMENT = "/apis/apps/v1/namespaces/snug/deployments/snug"
+TOKEN = f"{SNUG}/secrets/snug-extender"
+WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/snug"
+SCHEDULER_USER = "system:serviceaccount:snug:snug-scheduler"
+CONTROLLERS = ("deployment", "garbage-collector", "namespace", "replicaset", "resourcequota",
+               "serviceaccount-token")
+BOTH = ("admission.policies=false", "admission.webhook=true")
+MIRROR = ("mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
+OPERATOR = ("monitoring.serviceMonitor=true", "monitoring.prometheusRule=true", "monitoring.dashboard=true",
+            "monitoring.labels.release=kube-prometheus")
+SHARED = ("shape=shared", "nodes={one,two}")
+COMBINATIONS = (
+    (), BOTH, (*BOTH, *MIRROR, "replicas=1"),
+    (*MIRROR, *OPERATOR, "openshift=true", "imagePullSecrets={registry}", "priorityClassName="),
+    ("networkPolicy.monitoringNamespaces={a,b}", "admission.runtimeClassName=nvidia", "scheduler.name=gpu",
+     "admission.tolerations={a,b,c,d}", "admission.deviceNames={Deny}", "admission.deviceNamesExcept={gpu-operator}"),
+    ("networkPolicy.enabled=false", "flowSchema=false", "extraArgs={--log-format=json}"),
+    SHARED, (*SHARED, *BOTH), (*SHARED, *MIRROR, "admission.managedResourcesOnly=true", "openshift=true"))
+# Kinds that operators bring. The schemas accept everything, so this checks names and the form of objects alone.
+FOREIGN = (("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", "Namespaced"),
+           ("monitoring.coreos.com", "prometheusrules", "PrometheusRule", "Namespaced"),
+           ("security.openshift.io", "securitycontextconstraints", "SecurityContextConstraints", "Cluster"))
+
+# (namespace, group, resource, subresource, name, verbs)
+EXTENDER_MAY = (
+    ("", "", "nodes", "", "", "list watch"), ("", "", "pods", "", "", "get list watch"),
+    ("team-a", "", "pods", "binding", "", "create"), ("", "", "nodes", "status", "", "patch"),
+    ("team-a", "events.k8s.io", "events", "", "", "create"), ("snug", "", "pods", "", "", "patch"),
+    ("", "snug.dev", "mirrorparameters", "", "", "create"), ("", "snug.dev", "mirrorparameters", "", "snug", "patch delete"),
+    ("snug", "coordination.k8s.io", "leases", "", "", "create"),
+    ("snug", "coordination.k8s.io", "leases", "", "snug-extender", "get watch update"),
+    ("snug", "coordination.k8s.io", "leases", "", "snug-scheduler", "get watch"))
+EXTENDER_MAY_NOT = (
+    ("snug", "", "pods", "", "", "create update delete"), ("team-a", "", "pods", "", "", "create update patch delete"),
+    ("team-a", "", "pods", "eviction", "", "create"), ("team-a", "", "pods", "status", "", "patch update"),
+    ("team-a", "", "pods", "exec", "", "create"), ("", "", "nodes", "", "", "create update patch delete"),
+    ("snug", "", "secrets", "", "", "get list watch create"), ("snug", "", "secrets", "", "snug-extender", "get"),
+    ("kube-system", "", "secrets", "", "", "get list"), ("snug", "", "configmaps", "", "", "get list update"),
+    ("snug", "", "serviceaccounts", "token", "snug-scheduler", "create"),
+    ("snug", "coordination.k8s.io", "leases", "", "snug-scheduler", "update patch delete"),
+    ("kube-system", "coordination.k8s.io", "leases", "", "kube-scheduler", "update"),
+    ("", "rbac.authorization.k8s.io", "clusterroles", "", "", "create update bind escalate"))
+SCHEDULER_MAY = (
+    ("", "", "nodes", "", "", "list watch"), ("team-a", "", "pods", "", "", "list watch delete"),
+    ("team-a", "", "pods", "status", "", "patch"), ("", "storage.k8s.io", "csinodes", "", "", "list watch"),
+    ("team-a", "", "persistentvolumeclaims", "", "", "list watch update"),
+    ("snug", "coordination.k8s.io", "leases", "", "snug-scheduler", "get update"),
+    ("kube-system", "", "configmaps", "", "extension-apiserver-authentication", "get"))
+SCHEDULER_MAY_NOT = (
+    ("snug", "", "pods", "", "", "patch"), ("", "", "nodes", "status", "", "patch"),
+    ("", "snug.dev", "mirrorparameters", "", "snug", "patch delete"), ("snug", "", "secrets", "", "", "get list"),
+    ("snug", "coordination.k8s.io", "leases", "", "snug-extender", "update patch delete"))
+
+
+def foreign_kind(group, plural, kind, scope):
+    version = "v1"
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": {"group": group, "scope": scope,
+                     "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
+                     "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                         "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+
+class ChartTest(Scenario):
+    def test_m_values_are_accepted(self):
+        """m: the API server accepts what the chart makes of many combinations of values"""
+        helm = Helm(self.plane)
+        for kind in FOREIGN:
+            value = foreign_kind(*kind)
+            manifests.apply_object(self.admin, value)
+            self.addCleanup(self.admin.delete, manifests.path_of(value))
+        wait_until("the kinds are served", lambda: all(
+            self.admin.send("GET", f"/apis/{group}/v1/{plural}")[0] == 200 for group, plural, _, _ in FOREIGN))
+        seen = set()
+        for values in COMBINATIONS:
+            for value in helm.objects(*values):
+                with self.subTest(values=values, kind=value["kind"], name=value["metadata"]["name"]):
+                    if json.dumps(value) not in seen:
+                        answer = manifests.apply_object(self.admin, value, dry_run=True)
+                        self.assertEqual(answer["kind"], value["kind"])
+                    seen.add(json.dumps(value))
+        self.assertGreater(len(seen), 60)
+
+    def test_m_kustomize_gives_the_same(self):
+        """m: `kubectl kustomize deploy` and helm give the same objects"""
+        def by_name(objects):
+            return {(value["kind"], value["metadata"]["name"]): value for value in objects}
+        [name] = re.findall(r"name: (snug-scheduler-config-\w+)$", text := self.kubectl.must("kustomize", manifests.DEPLOY), re.M)[:1]
+        made = by_name(yaml.safe_load_all(text.replace(name, "snug-scheduler-config")))
+        helms = by_name(Helm(self.plane).objects(version="1.36.3"))
+        del made["Namespace", "snug"]  # which helm must find
+        for objects in (made, helms):  # kustomize adds a comment
+            data = objects["ConfigMap", "snug-scheduler-config"]["data"]
+            data["scheduler-config.yaml"] = yaml.safe_load(data["scheduler-config.yaml"])
+        self.assertEqual(made, helms)
+
+
+class LifeTest(Scenario):
+    """A cluster of its own, so that what helm removes is missing nowhere else."""
+
+    def setUp(self):
+        self.plane = ControlPlane(self.session.plane.programs, deployed=())
+        self.addCleanup(self.plane.stop)
+        self.plane.start()
+        self.admin = self.plane.admin
+        self.kubectl = Kubectl(self.plane)
+        self.helm = Helm(self.plane)
+        self.admin.create("/api/v1/namespaces", {"metadata": {"name": "snug", "labels": {
+            "pod-security.kubernetes.io/enforce": "restricted"}}})
+        ControllerManagers(self.plane).start(CONTROLLERS)
+
+    def test_m_the_life_of_a_release(self):
+        """m: helm installs, upgrades, rolls back and uninstalls Snug, which runs with its two accounts"""
+        before = self._inventory()
+        self._without_hooks(before)
+        self.helm.deploy("install")
+        self._rights()
+        self._place_a_pod(self._token())
+        first = self.admin.get(DEPLOYMENT)["spec"]
+        self.helm.deploy("upgrade", *BOTH, "image.tag=0.1.1", "replicas=1")
+        self._webhook_is_kept()
+        second = self.admin.get(DEPLOYMENT)["spec"]
+        self.assertEqual((second["replicas"], second["template"]["spec"]["containers"][0]["image"]),
+                         (1, "snug-extender:0.1.1"))
+        self.helm.must("rollback", "snug", "1")
+        self.assertEqual(self.admin.get(DEPLOYMENT)["spec"], first)
+        self.assertIsNone(self.admin.find(WEBHOOK))
+        self._uninstall(before)
+        self._the_token_is_void()
+
+    def _without_hooks(self, before):
+        """No kubelet would run the Job of the hooks here."""
+        self.helm.deploy("install", *MIRROR, *SHARED)
+        self.assertIn("kind: Job", self.helm.must("get", "hooks", "snug"))
+        self.helm.must("uninstall", "snug", "--no-hooks", "--wait")
+        self.assertEqual(self._inventory(), before)
+
+    def _inventory(self):
+        """(kind, namespace, name) -> labels and annotations of all objects but Events."""
+        kinds = self.kubectl.must("api-resources", "--verbs=list", "--output=name").split()
+        wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
+        text = self.kubectl.must("get", wanted, "--all-namespaces", "--output=json")
+        found = json.loads(text[text.index("{"):])  # before it are warnings of old kinds
+        return {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]):
+                (each["metadata"].get("labels"), each["metadata"].get("annotations")) for each in found["items"]}
+
+    def _rights(self):
+        for user, allowed, rights in ((EXTENDER_USER, True, EXTENDER_MAY), (EXTENDER_USER, False, EXTENDER_MAY_NOT),
+                                      (SCHEDULER_USER, True, SCHEDULER_MAY), (SCHEDULER_USER, False, SCHEDULER_MAY_NOT)):
+            for namespace, group, resource, subresource, name, verbs in rights:
+                for verb in verbs.split():
+                    review = {"spec": {"user": user, "groups": ["system:serviceaccounts", "system:serviceaccounts:snug"],
+                                       "resourceAttributes": {"namespace": namespace, "group": group, "resource": resource,
+                                                              "subresource": subresource, "name": name, "verb": verb}}}
+                    answer = self.admin.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+                    self.assertEqual(answer["status"]["allowed"], allowed, (user, verb, resource, subresource, name))
+
+    def _token(self):
+        """Snug's token, once Kubernetes has written it."""
+        data = wait_until("the Secret has a token", lambda: self.admin.get(TOKEN).get("data"))
+        self.assertEqual(set(data), {"token", "ca.crt", "namespace"})
+        return base64.b64decode(data["token"]).decode()
+
+    def _place_a_pod(self, token):
+        """The two programs, each with the token of its own container, and as many pods as replicas."""
+        pods = wait_until("both replicas are made", lambda: len(found := self.admin.list(f"{SNUG}/pods")) == 2 and found)
+        own = pods[0]["metadata"]
+        self.admin.create(NODES, gpu_node("n1", 1))
+        bind_by_hand(self.admin, own["name"], "n1", "snug")
+        self.token = token
+        file = self.plane.folder / "snug.token"
+        file.write_text(token)
+        kubeconfig = self.plane.pki.kubeconfig("snug", self.plane.server, {"tokenFile": str(file)})
+        extender = Extender(self.plane, kubeconfig, {"scheduler-lease": "snug/snug-scheduler", "kubernetes-minor": self.plane.minor},
+                            {"POD_NAME": own["name"], "POD_NAMESPACE": "snug", "POD_UID": own["uid"]}, own["name"])
+        self.plane.release_lease()
+        extender.start(wait_ready=False)
+        self._start_scheduler(extender.port, own["name"])
+        self.admin.create(PODS, minimal({"gpu-fraction": "0.5"}))
+        bound = wait_until("the pod is placed", lambda: (found := self.admin.get(f"{PODS}/probe"))["spec"].get("nodeName")
+                           and found, 60)
+        self.assertTrue(truth.reservation(bound))
+
+    def _start_scheduler(self, extender_port, host):
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+        token = self.admin.create(f"{SNUG}/serviceaccounts/snug-scheduler/token", request)["status"]["token"]
+        kubeconfig = self.plane.pki.kubeconfig("snug-scheduler", self.plane.server, {"token": token})
+        deployed = self.admin.get(f"{SNUG}/configmaps/snug-scheduler-config")["data"]["scheduler-config.yaml"]
+        path = self.plane.folder / "scheduler-config.yaml"
+        path.write_text(deployed.replace("127.0.0.1:8888", f"127.0.0.1:{extender_port}").replace(
+            "clientConnection:", f"clientConnection:\n  kubeconfig: {kubeconfig}"))
+        self.plane.run("kube-scheduler", [self.plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"], host=host)
+
+    def _webhook_is_kept(self):
+        """What Snug writes into objects of the chart stays when helm changes them."""
+        configuration = self.admin.get(WEBHOOK)
+        for webhook in configuration["webhooks"]:
+            webhook["clientConfig"]["caBundle"] = base64.b64encode(self.plane.pki.ca.read_bytes()).decode()
+        self.admin.call("PUT", WEBHOOK, configuration)
+        self.admin.patch(f"{SNUG}/secrets/snug-webhook", {"data": {"tls.crt": "YQ=="}})
+        self.helm.deploy("upgrade", *BOTH, "image.tag=0.1.1", "replicas=1", "admission.tolerations={a}")
+        self.assertTrue(all(each["clientConfig"]["caBundle"] for each in self.admin.get(WEBHOOK)["webhooks"]))
+        self.assertEqual(self.admin.get(f"{SNUG}/secrets/snug-webhook")["data"], {"tls.crt": "YQ=="})
+        self.assertTrue(self.admin.get(TOKEN)["data"]["token"])
+
+    def _uninstall(self, before):
+        for process in self.plane.processes:
+            if process.name.endswith(("snug-extender", "kube-scheduler")):
+                process.stop()
+        self.helm.must("uninstall", "snug")
+        for path in (f"{PODS}/probe", f"{NODES}/n1"):
+            self.admin.delete(path, gracePeriodSeconds=0)
+
+        def left():
+            self.admin.delete(f"{SNUG}/pods", gracePeriodSeconds=0)  # a kubelet would end the pod that has a node
+            return set(self._inventory()) - set(before)
+        leases = {("Lease", "snug", name) for name in ("snug-extender", "snug-scheduler")}
+        wait_until("all but the Leases is gone", lambda: left() == leases, every=1)
+        self.kubectl.must("delete", "namespace", "snug", "--timeout=30s")
+        self.assertEqual(self._inventory(), {
+            key: value for key, value in before.items() if "snug" not in key})
+
+    def _the_token_is_void(self):
+        def refused():
+            try:
+                Api(self.plane.port, self.plane.pki.ca, token=self.token).get("/api")
+            except ApiError as error:
+                return error.status == 401
+            return False
+        wait_until("the token is refused", refused)
