@@ -15,7 +15,7 @@ from harness.extender import Extender
 from harness.helm import CHART, Helm
 from harness.kubectl import Kubectl
 from harness.objects import gpu_node
-from harness.processes import free_port, wait_until
+from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Scenario, bind_by_hand
 
 SNUG = "/api/v1/namespaces/snug"

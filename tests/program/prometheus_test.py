@@ -13,9 +13,13 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import yaml
+
 from cluster_test import TwoNodes, pod
 from programs import ROOT, fetch, run, start
 
+SCRAPE = ROOT / "deploy/alerts/scrape.yaml"
+RULES = ROOT / "deploy/alerts/rules.yaml"
 DASHBOARD = json.loads((ROOT / "deploy/grafana/snug.json").read_text())
 SECONDS = 60  # until the last query must have found data; reached only by a failure
 
@@ -83,12 +87,15 @@ class PrometheusTest(TwoNodes):
         return {labels: float(value) for labels, value in rows}
 
     def start_prometheus(self):
-        """The URL of a Prometheus that scrapes the extender five times a second."""
+        """The URL of a Prometheus that scrapes the extender five times a second. Its configuration is deploy/'s
+        but for the address, which comes from no DNS here."""
+        settings = yaml.safe_load(SCRAPE.read_text())
+        [job] = settings["scrape_configs"]
+        del job["dns_sd_configs"]
+        job["static_configs"] = [{"targets": [self.admin.removeprefix("http://")],
+                                  "labels": {"namespace": "snug", "node": "other"}}]
         config = self.folder / "prometheus.yml"
-        config.write_text(json.dumps({
-            "global": {"scrape_interval": "200ms", "evaluation_interval": "1s"},
-            "scrape_configs": [{"job_name": "snug", "honor_labels": True, "static_configs": [
-                {"targets": [self.admin.removeprefix("http://")], "labels": {"namespace": "snug", "node": "other"}}]}]}))
+        config.write_text(json.dumps({"global": {"scrape_interval": "200ms", "evaluation_interval": "1s"}, **settings}))
         process = start(self, "prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.folder / 'data'}",
                         "--web.listen-address=127.0.0.1:0", "--log.level=error")
         end = time.monotonic() + SECONDS
@@ -161,6 +168,26 @@ class PrometheusTest(TwoNodes):
         as numbers if they are none."""
         wanted = reason_for(NOT_A_NUMBER, query) is None
         return [math.isnan(value) != wanted for _, value in self.ask(prometheus, query)]
+
+    def test_the_scrape_configuration_is_valid_and_asks_the_service(self):
+        done = run("promtool", "check", "config", SCRAPE)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        [job] = yaml.safe_load(SCRAPE.read_text())["scrape_configs"]
+        [service] = [value for value in yaml.safe_load_all((ROOT / "deploy/dedicated.yaml").read_text())
+                     if value["kind"] == "Service"]
+        metadata, [port] = service["metadata"], service["spec"]["ports"]
+        self.assertEqual(job["dns_sd_configs"], [
+            {"names": [f"_{port['name']}._tcp.{metadata['name']}.{metadata['namespace']}.svc"]}])
+        self.assertEqual(service["spec"]["clusterIP"], "None", "the DNS would have one address for all replicas")
+
+    def test_a_snug_that_is_scraped_is_not_absent(self):
+        prometheus = self.start_prometheus()
+        [absent] = [rule["expr"] for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]
+                    if rule["alert"] == "SnugAbsent"]
+        end = time.monotonic() + SECONDS
+        while not self.ask(prometheus, 'up{job="snug"} == 1'):
+            self.assertLess(time.monotonic(), end, "Prometheus does not scrape Snug")
+        self.assertEqual(self.ask(prometheus, absent), [])
 
     def test_the_labels_of_a_namespace_and_of_a_node_are_those_of_snug(self):
         prometheus = self.start_prometheus()

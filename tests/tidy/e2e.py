@@ -12,7 +12,7 @@ SERVER_MODULES = {"http.server", "socketserver", "wsgiref", "xmlrpc", "asyncio",
                   "twisted", "bottle", "werkzeug", "uvicorn", "fastapi", "grpc", "unittest.mock", "multiprocessing"}
 LISTENING = {"listen", "create_server", "serve_forever", "start_server"}
 STARTING = {"os.system", "os.popen", "os.fork", "os.execv", "os.execve", "os.execvp", "os.spawnv", "os.posix_spawn"}
-PROGRAMS = {"etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "snug-extender", "prometheus"}
+PROGRAMS = {"etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "snug-extender"}
 STARTERS = {"Process", "output_of", "all_output_of"}  # of harness/processes.py
 # Where programs are started that are not named in a call of run(…), and why.
 MAY_START = {
