@@ -100,8 +100,16 @@ class ChartTest(Scenario):
                     if json.dumps(value) not in seen:
                         answer = manifests.apply_object(self.admin, value, dry_run=True)
                         self.assertEqual(answer["kind"], value["kind"])
+                        self._pod_is_restricted(value)
                     seen.add(json.dumps(value))
         self.assertGreater(len(seen), 60)
+
+    def _pod_is_restricted(self, owner):
+        """Its pods are accepted by the namespace's Pod Security level and by the admission policies."""
+        if owner["kind"] in ("Deployment", "Job"):
+            template = owner["spec"]["template"]
+            self.admin.create(f"{SNUG}/pods?dryRun=All&fieldValidation=Strict", {
+                "spec": template["spec"], "metadata": {**template["metadata"], "name": "snug-tried"}})
 
     def test_m_kustomize_gives_the_same(self):
         """m: `kubectl kustomize deploy` and helm give the same objects"""
