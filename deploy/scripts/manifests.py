@@ -84,10 +84,24 @@ def gpu_pods_template(snugctl):
     return HEAD + text + "{{- end }}\n"
 
 
+def compact(value, indent=""):
+    """JSON in which what fits on a line is on one."""
+    line = json.dumps(value)
+    if len(indent) + len(line) <= 100 or not isinstance(value, (dict, list)):
+        return line
+    deeper = indent + " "
+    if isinstance(value, dict):
+        inner = [f"{json.dumps(key)}: {compact(each, deeper)}" for key, each in value.items()]
+    else:
+        inner = [compact(each, deeper) for each in value]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return first + "\n" + ",\n".join(deeper + each for each in inner) + "\n" + indent + last
+
+
 def values_schema():
     schema = json.loads((CHART / "values.schema.json").read_text())
     schema["$defs"]["policy"] = json.loads((ROOT / "api/policy.schema.json").read_text())
-    return json.dumps(schema, indent=1) + "\n"
+    return compact(schema) + "\n"
 
 
 def manifests(program):

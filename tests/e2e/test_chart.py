@@ -7,7 +7,7 @@ import re
 import yaml
 
 from harness import manifests, truth
-from harness.admission import minimal
+from harness.admission import minimal, need_policies
 from harness.api import Api, ApiError
 from harness.controllers import ControllerManagers
 from harness.controlplane import EXTENDER_USER, ControlPlane
@@ -61,6 +61,10 @@ EXTENDER_MAY_NOT = (
     ("snug", "coordination.k8s.io", "leases", "", "snug-scheduler", "update patch delete"),
     ("kube-system", "coordination.k8s.io", "leases", "", "kube-scheduler", "update"),
     ("", "rbac.authorization.k8s.io", "clusterroles", "", "", "create update bind escalate"))
+CONFIGURATIONS = "mutatingwebhookconfigurations"
+WEBHOOK_MAY = (("snug", "", "secrets", "", "snug-webhook", "get patch"),
+               ("", "admissionregistration.k8s.io", CONFIGURATIONS, "", "snug", "get patch"))
+WEBHOOK_MAY_NOT = (*EXTENDER_MAY_NOT, ("", "admissionregistration.k8s.io", CONFIGURATIONS, "", "", "create update patch delete"))
 SCHEDULER_MAY = (
     ("", "", "nodes", "", "", "list watch"), ("team-a", "", "pods", "", "", "list watch delete"),
     ("team-a", "", "pods", "status", "", "patch"), ("", "storage.k8s.io", "csinodes", "", "", "list watch"),
@@ -129,6 +133,8 @@ class LifeTest(Scenario):
     """A cluster of its own, so that what helm removes is missing nowhere else."""
 
     def setUp(self):
+        super().setUp()
+        need_policies(self)  # without them GPU pods need a webhook, which no API server reaches here
         self.plane = ControlPlane(self.session.plane.programs, deployed=())
         self.addCleanup(self.plane.stop)
         self.plane.start()
@@ -143,8 +149,9 @@ class LifeTest(Scenario):
         """m: helm installs, upgrades, rolls back and uninstalls Snug, which runs with its two accounts"""
         before = self._inventory()
         self._without_hooks(before)
-        self.helm.deploy("install")
-        self._rights()
+        self._from_manifests_to_helm()
+        self._check_rights(EXTENDER_USER, EXTENDER_MAY, EXTENDER_MAY_NOT)
+        self._check_rights(SCHEDULER_USER, SCHEDULER_MAY, SCHEDULER_MAY_NOT)
         self._place_a_pod(self._token())
         first = self.admin.get(DEPLOYMENT)["spec"]
         self.helm.deploy("upgrade", *BOTH, "image.tag=0.1.1", "replicas=1")
@@ -174,26 +181,48 @@ class LifeTest(Scenario):
         return {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]):
                 (each["metadata"].get("labels"), each["metadata"].get("annotations")) for each in found["items"]}
 
-    def _rights(self):
-        for user, allowed, rights in ((EXTENDER_USER, True, EXTENDER_MAY), (EXTENDER_USER, False, EXTENDER_MAY_NOT),
-                                      (SCHEDULER_USER, True, SCHEDULER_MAY), (SCHEDULER_USER, False, SCHEDULER_MAY_NOT)):
+    def _from_manifests_to_helm(self):
+        self.kubectl.must("apply", "-k", manifests.DEPLOY)
+        self.helm.must("install", "snug", CHART, "--take-ownership", f"--set=scheduler.image.tag=v1.{self.plane.minor}.3")
+        [generated] = re.findall(r"configmap/snug-scheduler-config-\w+", self.kubectl.must(
+            "--namespace=snug", "get", "configmaps", "--output=name"))
+        self.kubectl.must("--namespace=snug", "delete", generated)
+
+    def _check_rights(self, user, may, may_not):
+        for allowed, rights in ((True, may), (False, may_not)):
             for namespace, group, resource, subresource, name, verbs in rights:
                 for verb in verbs.split():
-                    review = {"spec": {"user": user, "groups": ["system:serviceaccounts", "system:serviceaccounts:snug"],
-                                       "resourceAttributes": {"namespace": namespace, "group": group, "resource": resource,
-                                                              "subresource": subresource, "name": name, "verb": verb}}}
-                    answer = self.admin.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+                    answer = self.admin.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": {
+                        "user": user, "groups": ["system:serviceaccounts", "system:serviceaccounts:snug"],
+                        "resourceAttributes": {"namespace": namespace, "group": group, "resource": resource,
+                                               "subresource": subresource, "name": name, "verb": verb}}})
                     self.assertEqual(answer["status"]["allowed"], allowed, (user, verb, resource, subresource, name))
 
     def _token(self):
         """Snug's token, once Kubernetes has written it."""
         data = wait_until("the Secret has a token", lambda: self.admin.get(TOKEN).get("data"))
         self.assertEqual(set(data), {"token", "ca.crt", "namespace"})
-        return base64.b64decode(data["token"]).decode()
+        token = base64.b64decode(data["token"]).decode()
+        self._has_its_priority(token)
+        return token
+
+    def _has_its_priority(self, token):
+        """The API server says by which FlowSchema it has served a call."""
+        schema = self.admin.get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/snug")["metadata"]["uid"]
+
+        def served_by():
+            connection = Api(self.plane.port, self.plane.pki.ca).connect()
+            connection.request("GET", NODES, headers={"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            answer.read()
+            connection.close()
+            self.assertEqual(answer.status, 200)
+            return answer.getheader("X-Kubernetes-PF-FlowSchema-UID")
+        wait_until("the FlowSchema is in force", lambda: served_by() == schema)
 
     def _place_a_pod(self, token):
         """The two programs, each with the token of its own container, and as many pods as replicas."""
-        pods = wait_until("both replicas are made", lambda: len(found := self.admin.list(f"{SNUG}/pods")) == 2 and found)
+        pods = wait_until("pods are made", lambda: self.admin.list(f"{SNUG}/pods"))
         own = pods[0]["metadata"]
         self.admin.create(NODES, gpu_node("n1", 1))
         bind_by_hand(self.admin, own["name"], "n1", "snug")
@@ -227,6 +256,7 @@ class LifeTest(Scenario):
         for webhook in configuration["webhooks"]:
             webhook["clientConfig"]["caBundle"] = base64.b64encode(self.plane.pki.ca.read_bytes()).decode()
         self.admin.call("PUT", WEBHOOK, configuration)
+        self._check_rights(EXTENDER_USER, WEBHOOK_MAY, WEBHOOK_MAY_NOT)
         self.admin.patch(f"{SNUG}/secrets/snug-webhook", {"data": {"tls.crt": "YQ=="}})
         self.helm.deploy("upgrade", *BOTH, "image.tag=0.1.1", "replicas=1", "admission.tolerations={a}")
         self.assertTrue(all(each["clientConfig"]["caBundle"] for each in self.admin.get(WEBHOOK)["webhooks"]))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from programs import ROOT, SNUGCTL, run
+from programs import EXTENDER, ROOT, SNUGCTL, run
 
 sys.path.insert(0, str(ROOT / "deploy/scripts"))
 
@@ -101,6 +101,7 @@ class ValuesTest(ChartTest):
              ("admission.webhook=maybe", "'/admission/webhook': value must be one of"),
              ("admission.tolerations={a b}", "'/admission/tolerations/0'"),
              ("admission.deviceNames={Warn,Deny}", "'/admission/deviceNames'"),
+             ("admission.tolerations=[],admission.webhook=true", "the webhook adds at least one toleration"),
              ("mirror.smallestGpuMib=16384", "'/mirror/largestGpuMib': minimum"),
              ("kubernetesMinor=29", "'/kubernetesMinor'"), ("extraArgs={log-level}", "'/extraArgs/0'"),
              ("policy.version=1", "'/policy': missing properties 'default', 'profiles'"))
@@ -189,6 +190,17 @@ class ShapesTest(ChartTest):
             self.assertEqual(value["spec"]["selector"]["matchLabels"], value["spec"]["template"]["metadata"]["labels"])
         self.assertFalse({kind for kind, _ in made} & {"Deployment", "PodDisruptionBudget", "ResourceQuota", "Service"})
         self.assertNotIn(("ValidatingAdmissionPolicy", "snug-scheduler-name"), made)
+
+    def test_every_flag_is_the_programs(self):
+        known = set(re.findall(r"--[\w-]+", run(EXTENDER, "--help").stdout))
+        for values in ((), SHARED):
+            made = self.objects(*values, "admission.webhook=true", "admission.runtimeClassName=nvidia",
+                                "mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
+            owners = [value for (kind, _), value in made.items() if kind in ("Deployment", "DaemonSet")]
+            flags = {flag.partition("=")[0] for owner in owners
+                     for flag in owner["spec"]["template"]["spec"]["containers"][0]["args"]}
+            self.assertLessEqual(flags, known)
+            self.assertLessEqual({"--webhook-listen", "--pod-tolerations", "--pod-runtime-class", "--smallest-gpu-mib"}, flags)
 
     def test_uninstalling_removes_mirrored_shares_where_there_are_some(self):
         self.assertFalse([name for _, name in self.objects() if "remove" in name])

@@ -54,6 +54,9 @@ capabilities: {drop: [ALL]}
 - --kubernetes-minor={{ include "snug.minor" . }}
 {{- if include "snug.webhook" . }}
 - --webhook-listen=0.0.0.0:8443
+{{- if not .Values.admission.tolerations }}
+{{- fail "the webhook adds at least one toleration: admission.tolerations" }}
+{{- end }}
 {{- range .Values.admission.tolerations }}
 - --pod-tolerations={{ . }}
 {{- end }}
