@@ -214,8 +214,8 @@ wait_for() {
 }
 
 start_control_plane() {
-  say "control plane: building etcd and Kubernetes in the background, unless they are cached."
-  background control-plane nice bash tests/e2e/controlplane/build.sh
+  say "control plane: building etcd, Kubernetes and helm in the background, unless they are cached."
+  background control-plane nice bash -c 'bash tests/e2e/controlplane/build.sh && bash tests/helm/build.sh'
   control_plane=$started
 }
 

@@ -67,7 +67,8 @@ def rendered(program, chart, templates, values=()):
     """The documents of these templates, in the order in which Helm applies them."""
     chosen = [word for name in templates for word in ("--show-only", f"templates/{name}.yaml")]
     settings = [word for value in values for word in ("--set", value)]
-    text = output_of(program, "template", "snug", chart, "--namespace", "snug", "--kube-version", KUBERNETES, *chosen, *settings)
+    text = output_of(program, "template", "snug", chart, "--namespace", "snug", "--kube-version", KUBERNETES, *chosen,
+                     *settings)
     parts = re.split(r"^---\n(?:# Source: .*\n)?", text, flags=re.M)
     return "---\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
 

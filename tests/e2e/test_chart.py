@@ -22,6 +22,7 @@ SNUG = "/api/v1/namespaces/snug"
 DEPLOYMENT = "/apis/apps/v1/namespaces/snug/deployments/snug"
 TOKEN = f"{SNUG}/secrets/snug-extender"
 WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/snug"
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 SCHEDULER_USER = "system:serviceaccount:snug:snug-scheduler"
 CONTROLLERS = ("deployment", "garbage-collector", "namespace", "replicaset", "resourcequota",
                "serviceaccount-token")
@@ -34,10 +35,11 @@ COMBINATIONS = (
     (), BOTH, (*BOTH, *MIRROR, "replicas=1"),
     (*MIRROR, *OPERATOR, "openshift=true", "imagePullSecrets={registry}", "priorityClassName="),
     ("networkPolicy.monitoringNamespaces={a,b}", "admission.runtimeClassName=nvidia", "scheduler.name=gpu",
-     "admission.tolerations={a,b,c,d}", "admission.deviceNames={Deny}", "admission.deviceNamesExcept={gpu-operator}"),
+     "admission.tolerations={a,b,c,d}", "admission.deviceNames={Deny}",
+     "admission.deviceNamesExcept={gpu-operator}"),
     ("networkPolicy.enabled=false", "flowSchema=false", "extraArgs={--log-format=json}"),
     SHARED, (*SHARED, *BOTH), (*SHARED, *MIRROR, "admission.managedResourcesOnly=true", "openshift=true"))
-# Kinds that operators bring. The schemas accept everything, so this checks names and the form of objects alone.
+# Kinds that operators bring. Their schemas accept everything here, so names and forms are checked alone.
 FOREIGN = (("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", "Namespaced"),
            ("monitoring.coreos.com", "prometheusrules", "PrometheusRule", "Namespaced"),
            ("security.openshift.io", "securitycontextconstraints", "SecurityContextConstraints", "Cluster"))
@@ -47,15 +49,18 @@ EXTENDER_MAY = (
     ("", "", "nodes", "", "", "list watch"), ("", "", "pods", "", "", "get list watch"),
     ("team-a", "", "pods", "binding", "", "create"), ("", "", "nodes", "status", "", "patch"),
     ("team-a", "events.k8s.io", "events", "", "", "create"), ("snug", "", "pods", "", "", "patch"),
-    ("", "snug.dev", "mirrorparameters", "", "", "create"), ("", "snug.dev", "mirrorparameters", "", "snug", "patch delete"),
+    ("", "snug.dev", "mirrorparameters", "", "", "create"),
+    ("", "snug.dev", "mirrorparameters", "", "snug", "patch delete"),
     ("snug", "coordination.k8s.io", "leases", "", "", "create"),
     ("snug", "coordination.k8s.io", "leases", "", "snug-extender", "get watch update"),
     ("snug", "coordination.k8s.io", "leases", "", "snug-scheduler", "get watch"))
 EXTENDER_MAY_NOT = (
-    ("snug", "", "pods", "", "", "create update delete"), ("team-a", "", "pods", "", "", "create update patch delete"),
+    ("snug", "", "pods", "", "", "create update delete"),
+    ("team-a", "", "pods", "", "", "create update patch delete"),
     ("team-a", "", "pods", "eviction", "", "create"), ("team-a", "", "pods", "status", "", "patch update"),
     ("team-a", "", "pods", "exec", "", "create"), ("", "", "nodes", "", "", "create update patch delete"),
-    ("snug", "", "secrets", "", "", "get list watch create"), ("snug", "", "secrets", "", "snug-extender", "get"),
+    ("snug", "", "secrets", "", "", "get list watch create"),
+    ("snug", "", "secrets", "", "snug-extender", "get"),
     ("kube-system", "", "secrets", "", "", "get list"), ("snug", "", "configmaps", "", "", "get list update"),
     ("snug", "", "serviceaccounts", "token", "snug-scheduler", "create"),
     ("snug", "coordination.k8s.io", "leases", "", "snug-scheduler", "update patch delete"),
@@ -64,7 +69,9 @@ EXTENDER_MAY_NOT = (
 CONFIGURATIONS = "mutatingwebhookconfigurations"
 WEBHOOK_MAY = (("snug", "", "secrets", "", "snug-webhook", "get patch"),
                ("", "admissionregistration.k8s.io", CONFIGURATIONS, "", "snug", "get patch"))
-WEBHOOK_MAY_NOT = (*EXTENDER_MAY_NOT, ("", "admissionregistration.k8s.io", CONFIGURATIONS, "", "", "create update patch delete"))
+WEBHOOK_MAY_NOT = (
+    *EXTENDER_MAY_NOT,
+    ("", "admissionregistration.k8s.io", CONFIGURATIONS, "", "", "create update patch delete"))
 SCHEDULER_MAY = (
     ("", "", "nodes", "", "", "list watch"), ("team-a", "", "pods", "", "", "list watch delete"),
     ("team-a", "", "pods", "status", "", "patch"), ("", "storage.k8s.io", "csinodes", "", "", "list watch"),
@@ -73,18 +80,18 @@ SCHEDULER_MAY = (
     ("kube-system", "", "configmaps", "", "extension-apiserver-authentication", "get"))
 SCHEDULER_MAY_NOT = (
     ("snug", "", "pods", "", "", "patch"), ("", "", "nodes", "status", "", "patch"),
-    ("", "snug.dev", "mirrorparameters", "", "snug", "patch delete"), ("snug", "", "secrets", "", "", "get list"),
+    ("", "snug.dev", "mirrorparameters", "", "snug", "patch delete"),
+    ("snug", "", "secrets", "", "", "get list"),
     ("snug", "coordination.k8s.io", "leases", "", "snug-extender", "update patch delete"))
 
 
 def foreign_kind(group, plural, kind, scope):
-    version = "v1"
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": f"{plural}.{group}"},
-            "spec": {"group": group, "scope": scope,
-                     "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
-                     "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": {
-                         "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+            "spec": {"group": group, "scope": scope, "names": names, "versions": [version]}}
 
 
 class ChartTest(Scenario):
@@ -119,7 +126,8 @@ class ChartTest(Scenario):
         """m: `kubectl kustomize deploy` and helm give the same objects"""
         def by_name(objects):
             return {(value["kind"], value["metadata"]["name"]): value for value in objects}
-        [name] = re.findall(r"name: (snug-scheduler-config-\w+)$", text := self.kubectl.must("kustomize", manifests.DEPLOY), re.M)[:1]
+        text = self.kubectl.must("kustomize", manifests.DEPLOY)
+        [name] = set(re.findall(r"name: (snug-scheduler-config-\w+)$", text, re.M))
         made = by_name(yaml.safe_load_all(text.replace(name, "snug-scheduler-config")))
         helms = by_name(Helm(self.plane).objects(version="1.36.3"))
         del made["Namespace", "snug"]  # which helm must find
@@ -146,7 +154,7 @@ class LifeTest(Scenario):
         ControllerManagers(self.plane).start(CONTROLLERS)
 
     def test_m_the_life_of_a_release(self):
-        """m: helm installs, upgrades, rolls back and uninstalls Snug, which runs with its two accounts"""
+        """m: helm installs, upgrades, rolls back and uninstalls Snug, which runs with two accounts"""
         before = self._inventory()
         self._without_hooks(before)
         self._from_manifests_to_helm()
@@ -183,7 +191,7 @@ class LifeTest(Scenario):
 
     def _from_manifests_to_helm(self):
         self.kubectl.must("apply", "-k", manifests.DEPLOY)
-        self.helm.must("install", "snug", CHART, "--take-ownership", f"--set=scheduler.image.tag=v1.{self.plane.minor}.3")
+        self.helm.must("install", "snug", CHART, "--take-ownership")
         [generated] = re.findall(r"configmap/snug-scheduler-config-\w+", self.kubectl.must(
             "--namespace=snug", "get", "configmaps", "--output=name"))
         self.kubectl.must("--namespace=snug", "delete", generated)
@@ -192,11 +200,12 @@ class LifeTest(Scenario):
         for allowed, rights in ((True, may), (False, may_not)):
             for namespace, group, resource, subresource, name, verbs in rights:
                 for verb in verbs.split():
-                    answer = self.admin.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": {
+                    attributes = {"namespace": namespace, "group": group, "resource": resource,
+                                  "subresource": subresource, "name": name, "verb": verb}
+                    answer = self.admin.create(REVIEWS, {"spec": {
                         "user": user, "groups": ["system:serviceaccounts", "system:serviceaccounts:snug"],
-                        "resourceAttributes": {"namespace": namespace, "group": group, "resource": resource,
-                                               "subresource": subresource, "name": name, "verb": verb}}})
-                    self.assertEqual(answer["status"]["allowed"], allowed, (user, verb, resource, subresource, name))
+                        "resourceAttributes": attributes}})
+                    self.assertEqual(answer["status"]["allowed"], allowed, (user, attributes))
 
     def _token(self):
         """Snug's token, once Kubernetes has written it."""
@@ -221,7 +230,7 @@ class LifeTest(Scenario):
         wait_until("the FlowSchema is in force", lambda: served_by() == schema)
 
     def _place_a_pod(self, token):
-        """The two programs, each with the token of its own container, and as many pods as replicas."""
+        """Runs the two programs of a replica, each with the token of its own container."""
         pods = wait_until("pods are made", lambda: self.admin.list(f"{SNUG}/pods"))
         own = pods[0]["metadata"]
         self.admin.create(NODES, gpu_node("n1", 1))
@@ -230,36 +239,41 @@ class LifeTest(Scenario):
         file = self.plane.folder / "snug.token"
         file.write_text(token)
         kubeconfig = self.plane.pki.kubeconfig("snug", self.plane.server, {"tokenFile": str(file)})
-        extender = Extender(self.plane, kubeconfig, {"scheduler-lease": "snug/snug-scheduler", "kubernetes-minor": self.plane.minor},
-                            {"POD_NAME": own["name"], "POD_NAMESPACE": "snug", "POD_UID": own["uid"]}, own["name"])
+        extender = Extender(
+            self.plane, kubeconfig,
+            {"scheduler-lease": "snug/snug-scheduler", "kubernetes-minor": self.plane.minor},
+            {"POD_NAME": own["name"], "POD_NAMESPACE": "snug", "POD_UID": own["uid"]}, own["name"])
         self.plane.release_lease()
         extender.start(wait_ready=False)
         self._start_scheduler(extender.port, own["name"])
         self.admin.create(PODS, minimal({"gpu-fraction": "0.5"}))
-        bound = wait_until("the pod is placed", lambda: (found := self.admin.get(f"{PODS}/probe"))["spec"].get("nodeName")
-                           and found, 60)
-        self.assertTrue(truth.reservation(bound))
+        wait_until("the pod is placed",
+                   lambda: self.admin.get(f"{PODS}/probe")["spec"].get("nodeName"), 60)
+        self.assertTrue(truth.reservation(self.admin.get(f"{PODS}/probe")))
 
     def _start_scheduler(self, extender_port, host):
-        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+        request = {"spec": {"expirationSeconds": 3600}}
         token = self.admin.create(f"{SNUG}/serviceaccounts/snug-scheduler/token", request)["status"]["token"]
         kubeconfig = self.plane.pki.kubeconfig("snug-scheduler", self.plane.server, {"token": token})
         deployed = self.admin.get(f"{SNUG}/configmaps/snug-scheduler-config")["data"]["scheduler-config.yaml"]
         path = self.plane.folder / "scheduler-config.yaml"
         path.write_text(deployed.replace("127.0.0.1:8888", f"127.0.0.1:{extender_port}").replace(
             "clientConnection:", f"clientConnection:\n  kubeconfig: {kubeconfig}"))
-        self.plane.run("kube-scheduler", [self.plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"], host=host)
+        self.plane.run("kube-scheduler", [
+            self.plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"], host=host)
 
     def _webhook_is_kept(self):
         """What Snug writes into objects of the chart stays when helm changes them."""
         configuration = self.admin.get(WEBHOOK)
+        authority = base64.b64encode(self.plane.pki.ca.read_bytes()).decode()
         for webhook in configuration["webhooks"]:
-            webhook["clientConfig"]["caBundle"] = base64.b64encode(self.plane.pki.ca.read_bytes()).decode()
+            webhook["clientConfig"]["caBundle"] = authority
         self.admin.call("PUT", WEBHOOK, configuration)
         self._check_rights(EXTENDER_USER, WEBHOOK_MAY, WEBHOOK_MAY_NOT)
         self.admin.patch(f"{SNUG}/secrets/snug-webhook", {"data": {"tls.crt": "YQ=="}})
         self.helm.deploy("upgrade", *BOTH, "image.tag=0.1.1", "replicas=1", "admission.tolerations={a}")
-        self.assertTrue(all(each["clientConfig"]["caBundle"] for each in self.admin.get(WEBHOOK)["webhooks"]))
+        self.assertEqual({each["clientConfig"]["caBundle"] for each in self.admin.get(WEBHOOK)["webhooks"]},
+                         {authority})
         self.assertEqual(self.admin.get(f"{SNUG}/secrets/snug-webhook")["data"], {"tls.crt": "YQ=="})
         self.assertTrue(self.admin.get(TOKEN)["data"]["token"])
 
@@ -272,7 +286,8 @@ class LifeTest(Scenario):
             self.admin.delete(path, gracePeriodSeconds=0)
 
         def left():
-            self.admin.delete(f"{SNUG}/pods", gracePeriodSeconds=0)  # a kubelet would end the pod that has a node
+            # A kubelet would end the pod that has a node.
+            self.admin.delete(f"{SNUG}/pods", gracePeriodSeconds=0)
             return set(self._inventory()) - set(before)
         leases = {("Lease", "snug", name) for name in ("snug-extender", "snug-scheduler")}
         wait_until("all but the Leases is gone", lambda: left() == leases, every=1)

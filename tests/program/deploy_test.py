@@ -221,7 +221,8 @@ class ExtenderTest(unittest.TestCase):
                    for mount in container["volumeMounts"] if mount["mountPath"] == ACCOUNT}
         secret = mounted["extender"]["secret"]
         [token] = [value for value in kinds if value["kind"] == "Secret"]
-        self.assertEqual((token["metadata"]["name"], token["type"]), (secret["secretName"], "kubernetes.io/service-account-token"))
+        self.assertEqual(token["metadata"]["name"], secret["secretName"])
+        self.assertEqual(token["type"], "kubernetes.io/service-account-token")
         self.assertEqual(token["metadata"]["annotations"], {"kubernetes.io/service-account.name": "snug-extender"})
         self.assertEqual(spec["serviceAccountName"], "snug-scheduler")
         projected = [source for each in mounted["scheduler"]["projected"]["sources"] for source in each]
