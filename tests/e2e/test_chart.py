@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import threading
 
 import yaml
 
@@ -14,6 +15,7 @@ from harness.controlplane import EXTENDER_USER, ControlPlane
 from harness.extender import Extender
 from harness.helm import CHART, Helm
 from harness.kubectl import Kubectl
+from harness.mirror import MILLI
 from harness.objects import gpu_node
 from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Scenario, bind_by_hand
@@ -24,7 +26,7 @@ TOKEN = f"{SNUG}/secrets/snug-extender"
 WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/snug"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 SCHEDULER_USER = "system:serviceaccount:snug:snug-scheduler"
-CONTROLLERS = ("deployment", "garbage-collector", "namespace", "replicaset", "resourcequota",
+CONTROLLERS = ("deployment", "garbage-collector", "job", "namespace", "replicaset", "resourcequota",
                "serviceaccount-token")
 BOTH = ("admission.policies=false", "admission.webhook=true")
 MIRROR = ("mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
@@ -37,7 +39,8 @@ COMBINATIONS = (
     ("networkPolicy.monitoringNamespaces={a,b}", "admission.runtimeClassName=nvidia", "scheduler.name=gpu",
      "admission.tolerations={a,b,c,d}", "admission.deviceNames={Deny}",
      "admission.deviceNamesExcept={gpu-operator}"),
-    ("networkPolicy.enabled=false", "flowSchema=false", "extraArgs={--log-format=json}"),
+    ("networkPolicy.enabled=false", "flowSchema=false", "extraArgs={--log-format=json}",
+     "adminAuth=kubernetes"),
     SHARED, (*SHARED, *BOTH), (*SHARED, *MIRROR, "admission.managedResourcesOnly=true", "openshift=true"))
 # Kinds that operators bring. Their schemas accept everything here, so names and forms are checked alone.
 FOREIGN = (("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", "Namespaced"),
@@ -162,7 +165,7 @@ class LifeTest(Scenario):
         self._check_rights(SCHEDULER_USER, SCHEDULER_MAY, SCHEDULER_MAY_NOT)
         self._place_a_pod(self._token())
         first = self.admin.get(DEPLOYMENT)["spec"]
-        self.helm.deploy("upgrade", *BOTH, "image.tag=0.1.1", "replicas=1")
+        self.helm.deploy("upgrade", *MIRROR, *BOTH, "image.tag=0.1.1", "replicas=1")
         self._webhook_is_kept()
         second = self.admin.get(DEPLOYMENT)["spec"]
         self.assertEqual((second["replicas"], second["template"]["spec"]["containers"][0]["image"]),
@@ -191,7 +194,7 @@ class LifeTest(Scenario):
 
     def _from_manifests_to_helm(self):
         self.kubectl.must("apply", "-k", manifests.DEPLOY)
-        self.helm.must("install", "snug", CHART, "--take-ownership")
+        self.helm.must("install", "snug", CHART, "--take-ownership", *(f"--set={value}" for value in MIRROR))
         [generated] = re.findall(r"configmap/snug-scheduler-config-\w+", self.kubectl.must(
             "--namespace=snug", "get", "configmaps", "--output=name"))
         self.kubectl.must("--namespace=snug", "delete", generated)
@@ -239,9 +242,11 @@ class LifeTest(Scenario):
         file = self.plane.folder / "snug.token"
         file.write_text(token)
         kubeconfig = self.plane.pki.kubeconfig("snug", self.plane.server, {"tokenFile": str(file)})
+        smallest, largest = (value.partition("=")[2] for value in MIRROR)
         extender = Extender(
             self.plane, kubeconfig,
-            {"scheduler-lease": "snug/snug-scheduler", "kubernetes-minor": self.plane.minor},
+            {"scheduler-lease": "snug/snug-scheduler", "kubernetes-minor": self.plane.minor,
+             "smallest-gpu-mib": smallest, "largest-gpu-mib": largest},
             {"POD_NAME": own["name"], "POD_NAMESPACE": "snug", "POD_UID": own["uid"]}, own["name"])
         self.plane.release_lease()
         extender.start(wait_ready=False)
@@ -250,11 +255,18 @@ class LifeTest(Scenario):
         wait_until("the pod is placed",
                    lambda: self.admin.get(f"{PODS}/probe")["spec"].get("nodeName"), 60)
         self.assertTrue(truth.reservation(self.admin.get(f"{PODS}/probe")))
+        wait_until("the node shows its shares",
+                   lambda: MILLI in self.admin.get(f"{NODES}/n1")["status"]["capacity"])
+        self.assertNotIn(" 403 ", extender.log())
+
+    def _kubeconfig_of(self, account):
+        """With a token as a pod of that account gets it."""
+        request = {"spec": {"expirationSeconds": 3600}}
+        token = self.admin.create(f"{SNUG}/serviceaccounts/{account}/token", request)["status"]["token"]
+        return self.plane.pki.kubeconfig(account, self.plane.server, {"token": token})
 
     def _start_scheduler(self, extender_port, host):
-        request = {"spec": {"expirationSeconds": 3600}}
-        token = self.admin.create(f"{SNUG}/serviceaccounts/snug-scheduler/token", request)["status"]["token"]
-        kubeconfig = self.plane.pki.kubeconfig("snug-scheduler", self.plane.server, {"token": token})
+        kubeconfig = self._kubeconfig_of("snug-scheduler")
         deployed = self.admin.get(f"{SNUG}/configmaps/snug-scheduler-config")["data"]["scheduler-config.yaml"]
         path = self.plane.folder / "scheduler-config.yaml"
         path.write_text(deployed.replace("127.0.0.1:8888", f"127.0.0.1:{extender_port}").replace(
@@ -271,7 +283,8 @@ class LifeTest(Scenario):
         self.admin.call("PUT", WEBHOOK, configuration)
         self._check_rights(EXTENDER_USER, WEBHOOK_MAY, WEBHOOK_MAY_NOT)
         self.admin.patch(f"{SNUG}/secrets/snug-webhook", {"data": {"tls.crt": "YQ=="}})
-        self.helm.deploy("upgrade", *BOTH, "image.tag=0.1.1", "replicas=1", "admission.tolerations={a}")
+        self.helm.deploy("upgrade", *MIRROR, *BOTH, "image.tag=0.1.1", "replicas=1",
+                         "admission.tolerations={a}")
         self.assertEqual({each["clientConfig"]["caBundle"] for each in self.admin.get(WEBHOOK)["webhooks"]},
                          {authority})
         self.assertEqual(self.admin.get(f"{SNUG}/secrets/snug-webhook")["data"], {"tls.crt": "YQ=="})
@@ -281,7 +294,7 @@ class LifeTest(Scenario):
         for process in self.plane.processes:
             if process.name.endswith(("snug-extender", "kube-scheduler")):
                 process.stop()
-        self.helm.must("uninstall", "snug")
+        self._uninstall_with_hooks()
         for path in (f"{PODS}/probe", f"{NODES}/n1"):
             self.admin.delete(path, gracePeriodSeconds=0)
 
@@ -294,6 +307,26 @@ class LifeTest(Scenario):
         self.kubectl.must("delete", "namespace", "snug", "--timeout=30s")
         self.assertEqual(self._inventory(), {
             key: value for key, value in before.items() if "snug" not in key})
+
+    def _uninstall_with_hooks(self):
+        """Runs the Job's program, as its node would, while helm waits for it."""
+        said = []
+        uninstalls = threading.Thread(target=lambda: said.append(self.helm.call("uninstall", "snug")))
+        uninstalls.start()
+        self.addCleanup(uninstalls.join)
+        job = f"{SNUG}/pods?labelSelector=app.kubernetes.io/name=snug-remove-mirrors"
+        [pod] = wait_until("the Job has a pod", lambda: self.admin.get(job)["items"])
+        [argument] = pod["spec"]["containers"][0]["args"]
+        name, value = argument.removeprefix("--").split("=")
+        remover = Extender(self.plane, self._kubeconfig_of(pod["spec"]["serviceAccountName"]), {name: value},
+                           {"POD_NAME": pod["metadata"]["name"], "POD_NAMESPACE": "snug"})
+        remover.launch()
+        self.assertEqual(remover.process.wait(60), 0, remover.log())
+        self.assertNotIn("403", remover.log())
+        self.admin.patch(f"{SNUG}/pods/{pod['metadata']['name']}/status", {"status": {"phase": "Succeeded"}})
+        uninstalls.join()
+        self.assertEqual([code for code, _ in said], [0], said)
+        self.assertFalse([name for name in self.admin.get(f"{NODES}/n1")["status"]["capacity"] if "snug" in name])
 
     def _the_token_is_void(self):
         def refused():

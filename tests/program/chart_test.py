@@ -198,11 +198,26 @@ class ShapesTest(ChartTest):
         for values in ((), SHARED):
             made = self.objects(*values, "admission.webhook=true", "admission.runtimeClassName=nvidia",
                                 "mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
-            owners = [value for (kind, _), value in made.items() if kind in ("Deployment", "DaemonSet")]
+            owners = [value for (kind, _), value in made.items() if kind in ("Deployment", "DaemonSet", "Job")]
             flags = {flag.partition("=")[0] for owner in owners
                      for flag in owner["spec"]["template"]["spec"]["containers"][0]["args"]}
             self.assertLessEqual(flags, known)
-            self.assertLessEqual({"--webhook-listen", "--pod-tolerations", "--pod-runtime-class", "--smallest-gpu-mib"}, flags)
+            self.assertLessEqual({"--webhook-listen", "--pod-tolerations", "--pod-runtime-class", "--smallest-gpu-mib",
+                                  "--remove-mirrors"}, flags)
+
+    def test_the_admin_port_has_tls_where_it_asks_for_tokens(self):
+        for auth, scheme in (("none", None), ("kubernetes", "HTTPS")):
+            for values in ((), SHARED):
+                made = self.objects(*values, f"adminAuth={auth}", "monitoring.serviceMonitor=true")
+                owners = [value for (kind, _), value in made.items() if kind in ("Deployment", "DaemonSet")]
+                for owner in owners:
+                    extender = owner["spec"]["template"]["spec"]["containers"][0]
+                    self.assertEqual({extender[f"{probe}Probe"]["httpGet"].get("scheme")
+                                      for probe in ("startup", "liveness", "readiness")}, {scheme})
+                    self.assertEqual(f"--admin-auth={auth}" in extender["args"], bool(scheme))
+                self.assertEqual(("ClusterRoleBinding", "snug-extender-auth-delegator") in made, bool(scheme))
+            monitor = self.objects(f"adminAuth={auth}", "monitoring.serviceMonitor=true")["ServiceMonitor", "snug"]
+            self.assertEqual("bearerTokenFile" in monitor["spec"]["endpoints"][0], bool(scheme))
 
     def test_uninstalling_removes_mirrored_shares_where_there_are_some(self):
         self.assertFalse([name for _, name in self.objects() if "remove" in name])

@@ -33,6 +33,11 @@
         {{ end }}{{ end }}'{{ $key }}'{{ end }}]
 {{- end }}
 
+{{/* What probes and Prometheus say of the admin port, if it has TLS. */}}
+{{- define "snug.adminScheme" -}}
+{{- if ne .Values.adminAuth "none" }}, scheme: HTTPS{{ end -}}
+{{- end }}
+
 {{- define "snug.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -63,6 +68,9 @@ capabilities: {drop: [ALL]}
 {{- with .Values.admission.runtimeClassName }}
 - --pod-runtime-class={{ . }}
 {{- end }}
+{{- end }}
+{{- if ne .Values.adminAuth "none" }}
+- --admin-auth={{ .Values.adminAuth }}
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ toJson . }}
