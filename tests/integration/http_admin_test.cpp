@@ -42,6 +42,7 @@ class HttpAdminTest : public ::testing::Test {
        {"GET", "/v1/busy", "says so",
         [](const http::AdminRequest&) { return http::AdminReply{503, "no"}; }},
        {"DELETE", "/v1/pods/{namespace}/{name}", "ends a pod", echo}},
+      nullptr,
       {},
       {}};
 };

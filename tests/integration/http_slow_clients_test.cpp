@@ -214,6 +214,7 @@ TEST(HttpProbesTest, TheyAreAnsweredWhileEveryThreadIsTaken) {
   const auto well = [](const http::AdminRequest&) { return http::AdminReply{}; };
   http::AdminServer server{
       {{"GET", "/livez", "", well}, {"GET", "/readyz", "", well}, {"GET", "/v1/busy", "", busy}},
+      nullptr,
       {},
       narrow()};
   ASSERT_TRUE(server.start());
