@@ -174,7 +174,6 @@ class LifeTest(Scenario):
         self.assertEqual(self.admin.get(DEPLOYMENT)["spec"], first)
         self.assertIsNone(self.admin.find(WEBHOOK))
         self._uninstall(before)
-        self._the_token_is_void()
 
     def _without_hooks(self, before):
         """No kubelet would run the Job of the hooks here."""
@@ -275,7 +274,7 @@ class LifeTest(Scenario):
             self.plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"], host=host)
 
     def _webhook_is_kept(self):
-        """What Snug writes into objects of the chart stays when helm changes them; its token can be replaced."""
+        """What Snug writes into objects of the chart stays when helm changes them; its token can be revoked."""
         configuration = self.admin.get(WEBHOOK)
         authority = base64.b64encode(self.plane.pki.ca.read_bytes()).decode()
         for webhook in configuration["webhooks"]:
@@ -283,13 +282,16 @@ class LifeTest(Scenario):
         self.admin.call("PUT", WEBHOOK, configuration)
         self._check_rights(EXTENDER_USER, WEBHOOK_MAY, WEBHOOK_MAY_NOT)
         self.admin.patch(f"{SNUG}/secrets/snug-webhook", {"data": {"tls.crt": "YQ=="}})
-        self.admin.delete(TOKEN)  # revokes it; the upgrade makes another
+        # A Secret of the same name for the same account would have the same token again.
+        self.admin.delete(f"{SNUG}/serviceaccounts/snug-extender")
+        wait_until("the account's token is deleted", lambda: not self.admin.find(TOKEN))
         self.helm.deploy("upgrade", *MIRROR, *BOTH, "image.tag=0.1.1", "replicas=1",
                          "admission.tolerations={a}")
         self.assertEqual({each["clientConfig"]["caBundle"] for each in self.admin.get(WEBHOOK)["webhooks"]},
                          {authority})
         self.assertEqual(self.admin.get(f"{SNUG}/secrets/snug-webhook")["data"], {"tls.crt": "YQ=="})
         self.assertNotEqual(self._token(), self.token)
+        self._the_token_is_void()
 
     def _uninstall(self, before):
         for process in self.plane.processes:
