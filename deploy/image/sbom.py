@@ -73,6 +73,9 @@ class Document:
             self._relate(image, "CONTAINS", program)
         seen = {name.split(":")[0]: version for name, version in
                 (line.split("\t") for line in headers.read_text().splitlines())}
+        missing = [name for name in COMPILED_IN if name not in seen]
+        if missing:
+            raise SystemExit(f"sbom: the programs must be built on this machine, but it lacks {', '.join(missing)}")
         for name in COMPILED_IN:
             library = self._debian(name, seen[name])
             for program in own:

@@ -18,7 +18,7 @@ build_packages=(
   libsimdjson-dev libprotozero-dev prometheus-cpp-dev libcli11-dev libssl-dev
   libboost-graph-dev)
 kubernetes_packages=(openssl python3-pip)
-image_packages=(mmdebstrap dpkg-dev)
+image_packages=(mmdebstrap dpkg-dev file)
 cross_packages=(g++-aarch64-linux-gnu qemu-user-static)
 test_packages=(
   "${kubernetes_packages[@]}" "${image_packages[@]}" libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
