@@ -30,11 +30,12 @@ get_packages() {
   rm -r "$1/archives"
 }
 
+# By way of tar, so that all files belong to the caller.
 get_sysroot() {
-  fetch --format=directory --include="$(bash "$here/../scripts/setup.sh" --list build | grep -- '-dev$' | paste -sd,),libstdc++-12-dev" \
+  fetch --format=tar --include="$(bash "$here/../scripts/setup.sh" --list build | grep -- '-dev$' | paste -sd,),libstdc++-12-dev" \
     --extract-hook='for each in "$1"/var/cache/apt/archives/*.deb; do
       dpkg-deb --show --showformat="\${Package}\t\${Version}\n" "$each"; done >"$1/packages.tsv"' \
-    bookworm "$1" - <<<"$list"
+    bookworm - - <<<"$list" | tar --extract --directory "$1" --no-same-owner --exclude='./dev/*'
 }
 
 what=${1:-} arch=${2:-}
