@@ -4,6 +4,8 @@ loads. The alerts: alerts_test.py. With an API server: tests/e2e/test_deploy.py.
 import itertools
 import json
 import re
+import shutil
+import tempfile
 import unittest
 import urllib.request
 from pathlib import Path
@@ -303,6 +305,17 @@ class ImageTest(unittest.TestCase):
             for name in sources.split():
                 self.assertTrue((ROOT / name).exists(), name)
                 self.assertIn(name, allowed)
+
+    def test_what_it_copies_can_be_configured(self):
+        with tempfile.TemporaryDirectory(prefix="snug-dockerfile-") as folder:
+            stage = self.RECIPE.split("\nFROM ")[1]
+            for sources, target in re.findall(r"^COPY (?!--from)(.*) (\S+)$", stage, re.M):
+                for name in sources.split():
+                    place = Path(folder, target, name if target == "./" else "")
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, place)
+            done = run("cmake", "-S", folder, "-B", f"{folder}/build")
+            self.assertEqual(done.returncode, 0, done.stdout)
 
 
 if __name__ == "__main__":
