@@ -157,15 +157,22 @@ run_ctest() {
   count_junit ctest "$code" "$LOGS/ctest.xml"
 }
 
-# sanitized PRESET FLAGS PROGRAM…: builds these test programs with a sanitizer and runs their tests.
-sanitized() {
-  local preset=$1 flags=$2 code=0 programs
+# build_sanitized PRESET FLAGS TARGET…: builds these targets with sanitizers.
+build_sanitized() {
+  local preset=$1 flags=$2
   shift 2
   # CMake forgets its settings if a folder was configured for another compiler.
   grep -qs 'CMAKE_CXX_COMPILER:.*clang++-19' "$FOLDER/$preset/CMakeCache.txt" || rm -rf "${FOLDER:?}/$preset"
   quietly "$LOGS/$preset-configure.log" cmake --preset "$preset" -B "$FOLDER/$preset" -D "SNUG_SANITIZE=$flags" &&
     quietly "$LOGS/$preset-build.log" timeout -k 10 2400 \
-      nice cmake --build "$FOLDER/$preset" -j "$JOBS" --target "$@" || return 1
+      nice cmake --build "$FOLDER/$preset" -j "$JOBS" --target "$@"
+}
+
+# sanitized PRESET FLAGS PROGRAM…: builds these test programs with sanitizers and runs their tests.
+sanitized() {
+  local preset=$1 code=0 programs
+  build_sanitized "$@" || return 1
+  shift 2
   say "  running $*"
   programs=$(IFS='|'; echo "$*")
   rm -f "$LOGS/$preset.xml"
@@ -179,9 +186,16 @@ run_tsan() {
   sanitized tsan thread ledger_test sim_test service_test http_test memory_test integration_test
 }
 
+ASAN_FLAGS=address,undefined,fuzzer-no-link # the fuzz targets link the same libraries
+
 run_asan() {
   export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1" ASAN_OPTIONS="detect_stack_use_after_return=1"
-  sanitized asan address,undefined base_test codec_test sim_codec_test contract_test kube_test integration_test
+  sanitized asan "$ASAN_FLAGS" base_test codec_test sim_codec_test contract_test kube_test integration_test
+}
+
+run_fuzz() {
+  build_sanitized asan "$ASAN_FLAGS" fuzz &&
+    QUIETLY_TAIL=200 run_summarized fuzz 1200 nice "$PYTHON" tests/fuzz/run.py --build "$FOLDER/asan" --jobs "$JOBS"
 }
 
 # clang-tidy looks at single sources, so it needs the flags of a build without unity builds.
@@ -283,7 +297,7 @@ finish() {
 
 thorough_steps() {
   if $quick; then
-    for name in tsan asan clang-tidy e2e; do
+    for name in tsan asan fuzz clang-tidy e2e; do
       skip "$name" "--quick was given."
     done
     return
@@ -291,6 +305,7 @@ thorough_steps() {
   if ! $naming && wanted e2e; then start_e2e; fi
   step tsan "the concurrent tests under ThreadSanitizer" run_tsan
   step asan "the tests of parsers and connections under AddressSanitizer and UBSan" run_asan
+  step fuzz "each fuzz target for 30 s, after its corpus" run_fuzz
   step clang-tidy "every source that changed since the last recorded pass" run_clang_tidy
   step e2e "snug-extender with a real API server and a real kube-scheduler" run_e2e
 }

@@ -23,15 +23,12 @@ std::string status_field(const nlohmann::json& status, const char* field_pointer
 
 std::string status_message(std::string_view body) {
   const auto status = nlohmann::json::parse(body, nullptr, false);
-  const auto message_field = status.is_object() ? status.find("message") : status.end();
-  if (message_field != status.end() && message_field->is_string()) {
-    const auto& json_message = message_field->get_ref<const std::string&>();
-    if (!json_message.empty()) return base::clip_text(json_message, kMaxStatusMessage);
-  }
-  const std::string_view proto_message = proto_status_message(body);
-  std::string message =
-      base::clip_text(proto_message.empty() ? body : proto_message, kMaxStatusMessage);
-  std::ranges::replace_if(message, [](char c) { return static_cast<std::uint8_t>(c) < 0x20; }, ' ');
+  const std::string json_message = status.is_object() ? status_field(status, "/message") : "";
+  std::string_view found = json_message;
+  if (found.empty()) found = proto_status_message(body);
+  std::string message = base::clip_text(found.empty() ? body : found, kMaxStatusMessage);
+  const auto is_control = [](char c) { return static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F; };
+  std::ranges::replace_if(message, is_control, ' ');
   return message.empty() ? "no message" : message;
 }
 

@@ -18,6 +18,7 @@ REGISTRY_HOSTS = "|".join(
 TOP_LEVEL = {"CMakeLists.txt", "src", "include", "api", "policies", "deploy", "tests", "bench", "docs",
              "README.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "CMakePresets.json"}
 UNFINISHED = r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX)\b"
+FUZZ_INPUTS = "tests/fuzz/corpus/"
 WAITER = re.compile(r"(?:^|_)(?:wait|poll|eventually)")
 
 
@@ -92,10 +93,11 @@ def no_registry_hosts(tree):
 
 def no_trailing_space(tree):
     """No line ends with blanks, and every text file ends with one newline."""
+    written = [path for path in tree.files if not path.startswith(FUZZ_INPUTS)]
     # In a patch an empty line of the file is a line with one blank.
-    written = [path for path in tree.files if not path.endswith(".patch")]
-    yield from tree.grep(written, r"[ \t]+\r?$", "blanks at the end of the line")
-    for path in tree.files:
+    yield from tree.grep([path for path in written if not path.endswith(".patch")],
+                         r"[ \t]+\r?$", "blanks at the end of the line")
+    for path in written:
         text = tree.text(path)
         if text and (not text.endswith("\n") or text.endswith("\n\n")):
             yield Finding(path, text.count("\n") + 1, "the file must end with exactly one newline")

@@ -149,6 +149,7 @@ ROWS = [
     ("no_registry_hosts", "a registry", {"a.sh": "curl https://pyp" + "i.org/x\n"}, "registry's host"),
     ("no_trailing_space", "a blank at the end", {"docs/a.md": "a \n"}, "blanks"),
     ("no_trailing_space", "a patch", {"tests/a.patch": " a\n \n b\n"}, None),
+    ("no_trailing_space", "an input of a fuzz target", {"tests/fuzz/corpus/a/b": "a \nb"}, None),
     ("no_trailing_space", "no last newline", {"docs/a.md": "a"}, "one newline"),
     ("nothing_unfinished", "a mark", {"src/fit/a.cpp": f"// {UNFINISHED}: more\n"}, UNFINISHED),
     ("no_sleeps_in_tests", "C++ sleeps",

@@ -8,8 +8,8 @@
 namespace snug::codec {
 
 /// Returns the message in `body`, the body of an error reply: the field `message` of a Status if
-/// it is not empty, or else the first bytes of `body`. The Status is in JSON or, if a protobuf
-/// watch was refused, in protobuf.
+/// it is not empty, or else the first bytes of `body`; control characters become blanks. The Status
+/// is in JSON or, if a protobuf watch was refused, in protobuf.
 [[nodiscard]] std::string status_message(std::string_view body);
 
 /// A Status object: the body of a reply by which the API server refuses a request.
