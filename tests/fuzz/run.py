@@ -101,7 +101,7 @@ def fuzz(target, options, scratch):
 
 
 def find_planted(options, scratch):
-    """The target with a defect must fail."""
+    """The target with a defect must fail, though it begins without a corpus."""
     done = fuzz(PLANTED, options, scratch)
     missed = "" if "not as required" in done.problem else f"the planted defect was not found: {done}"
     return Outcome(PLANTED, done.seconds, 0, done.executed, done.edges, missed)
@@ -170,8 +170,8 @@ def main():
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="snug-fuzz-") as scratch:
         def one(target):
-            run_one = find_planted if target == PLANTED else fuzz
-            done = run_one(target, options, Path(scratch))
+            done = (find_planted(options, Path(scratch)) if target == PLANTED
+                    else fuzz(target, options, Path(scratch)))
             verdict = "FAILED" if done.problem else "passed"
             print(f"{verdict} {target}: {done.corpus} inputs in the corpus, {done.executed:,} executions, "
                   f"{done.edges:,} edges", flush=True)
