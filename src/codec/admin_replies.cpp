@@ -137,8 +137,14 @@ ShownPod read_shown_pod(const ReplyJson& json) {
   return pod;
 }
 
+/// The array `list` of a reply, which must have its generation: write_selection() repeats both.
+const ReplyJson::array_t& rows_of(const ReplyJson& reply, const char* list) {
+  (void)number_of(reply, "generation");
+  return reply.at(list).get_ref<const ReplyJson::array_t&>();
+}
+
 void read_cluster_lists(const ReplyJson& json, ShownCluster& cluster) {
-  for (const ReplyJson& model : json.at("models")) {
+  for (const ReplyJson& model : rows_of(json, "models")) {
     cluster.models.push_back({.model = text_of(model, "model"),
                               .gpus = number_of(model, "gpus"),
                               .memory_mib = number_of(model, "memoryMiB"),
@@ -146,7 +152,7 @@ void read_cluster_lists(const ReplyJson& json, ShownCluster& cluster) {
                               .used_compute_milli = number_of(model, "usedComputeMilli"),
                               .free_whole_gpus = number_of(model, "freeWholeGpus")});
   }
-  for (const ReplyJson& row : json.at("namespaces")) {
+  for (const ReplyJson& row : rows_of(json, "namespaces")) {
     ShownNamespace& name_space = cluster.namespaces.emplace_back(
         ShownNamespace{.name = text_of(row, "namespace"),
                        .pods = number_of(row, "pods"),
@@ -155,7 +161,7 @@ void read_cluster_lists(const ReplyJson& json, ShownCluster& cluster) {
                        .cap_milli = {}});
     if (!row.at("capMilli").is_null()) name_space.cap_milli = number_of(row, "capMilli");
   }
-  for (const ReplyJson& row : json.at("pending")) {
+  for (const ReplyJson& row : rows_of(json, "pending")) {
     cluster.pending.push_back({.code = text_of(row, "code"),
                                .sentence = text_of(row, "sentence"),
                                .pods = number_of(row, "pods")});
@@ -196,7 +202,7 @@ base::Result<std::vector<Row>> read_rows(std::string_view json, const char* list
   try {
     std::vector<Row> rows;
     const ReplyJson reply = parse_reply(json);
-    for (const ReplyJson& row : reply.at(list)) rows.push_back(read_row(row));
+    for (const ReplyJson& row : rows_of(reply, list)) rows.push_back(read_row(row));
     return rows;
   } catch (const ReplyJson::exception& problem) {
     return base::fail(base::ErrorCode::kUnknown,

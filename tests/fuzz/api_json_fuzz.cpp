@@ -84,7 +84,10 @@ void check_admin_replies(std::string_view input) {
   if (const auto pods = codec::read_pods_reply(input); pods) {
     check_selection(input, "pods", pods->size());
   }
-  if (codec::read_cluster_reply(input)) check_selection(input, "", 0);
+  if (const auto cluster = codec::read_cluster_reply(input); cluster) {
+    check_selection(input, "", 0);
+    check_selection(input, "namespaces", cluster->namespaces.size());
+  }
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ std::string talk(int port, std::string_view text) {
   require(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
           "a connection");
   while (!text.empty()) {
-    const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+    const ssize_t sent = TEMP_FAILURE_RETRY(::send(fd, text.data(), text.size(), MSG_NOSIGNAL));
     if (sent <= 0) break;  // the server has ended the connection
     text.remove_prefix(static_cast<std::size_t>(sent));
   }
@@ -78,8 +78,10 @@ std::string talk(int port, std::string_view text) {
   std::array<char, 4'096> buffer{};
   while (true) {
     pollfd readable{fd, POLLIN, 0};
-    require(::poll(&readable, 1, kHangMs) == 1, "the server ends the connection");
-    const ssize_t got = ::recv(fd, buffer.data(), buffer.size(), 0);
+    // libFuzzer's alarm interrupts the calls.
+    const auto ready = TEMP_FAILURE_RETRY(::poll(&readable, 1, kHangMs));
+    require(ready == 1, "the server ends the connection");
+    const ssize_t got = TEMP_FAILURE_RETRY(::recv(fd, buffer.data(), buffer.size(), 0));
     if (got <= 0) break;
     reply.append(buffer.data(), static_cast<std::size_t>(got));
   }

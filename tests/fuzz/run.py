@@ -5,7 +5,7 @@
     tests/fuzz/run.py [TARGET…]                 30 seconds each; default: all targets
     tests/fuzz/run.py --minutes 10 --record     longer; writes bench/results/fuzz.md
     tests/fuzz/run.py --minutes 10 --grow       adds the inputs that reach new code to the corpus
-    tests/fuzz/run.py --reproduce FILE TARGET   runs one input
+    tests/fuzz/run.py TARGET --reproduce FILE   runs one input
 
 A target fails if it crashes, hangs, leaks, or has run no input beyond its corpus. Its input is then
 printed in base64 and is in build/asan/fuzz-findings. The target `planted` is a copy with a defect
@@ -119,17 +119,16 @@ def grow(target, options, scratch):
     shutil.copytree(merged, CORPUS / target)
 
 
-def record(outcomes):
-    """Replaces the rows of these targets in the table; the others stay."""
+def record(done):
+    """Replaces the row of the target in the table; the others stay."""
     rows = {}
     if RESULTS.exists():
         rows = {line.split(" | ")[0][2:]: line for line in RESULTS.read_text().splitlines()
                 if line.startswith("| ") and not line.startswith("| target")}
-    for done in outcomes:
-        rate = done.executed // max(1, done.seconds)
-        finding = "none" if not done.problem else "one"
-        rows[done.target] = (f"| {done.target} | {date.today()} | {done.seconds // 60} | {done.corpus} | "
-                             f"{done.executed:,} | {rate:,} | {done.edges:,} | {finding} |")
+    rate = done.executed // max(1, done.seconds)
+    finding = "one" if done.problem else "none"
+    rows[done.target] = (f"| {done.target} | {date.today()} | {done.seconds // 60} | {done.corpus} | "
+                         f"{done.executed:,} | {rate:,} | {done.edges:,} | {finding} |")
     head = ("# Fuzz targets\n\n    /usr/bin/python3 tests/fuzz/run.py --minutes 10 --record\n\n"
             "Each [target](../../tests/fuzz) with AddressSanitizer and UndefinedBehaviorSanitizer. Edges: branches of the code\n"
             "that the inputs reached. Findings: of this run; [CHANGELOG](../../CHANGELOG.md) has what earlier ones found.\n\n"
@@ -158,6 +157,8 @@ def read_options():
         sys.exit(f"tests/fuzz/run.py: there is no target in {options.build}; build the target fuzz first.")
     if unknown := set(options.targets) - set(known):
         sys.exit(f"tests/fuzz/run.py: there is no target {min(unknown)}; the targets are {' '.join(known)}")
+    if options.reproduce and len(options.targets) != 1:
+        sys.exit("tests/fuzz/run.py: --reproduce runs one input of one target; name the target.")
     options.targets = options.targets or known
     return options
 
@@ -177,12 +178,12 @@ def main():
                   f"{done.edges:,} edges", flush=True)
             return done
         with ThreadPoolExecutor(options.jobs) as pool:
-            outcomes = list(pool.map(one, options.targets))
-        for done in outcomes:
-            if options.grow and not done.problem and done.target != PLANTED:
-                grow(done.target, options, Path(scratch))
-    if options.record:
-        record([done for done in outcomes if done.target != PLANTED])
+            for done in pool.map(one, options.targets):
+                outcomes.append(done)
+                if options.record and done.target != PLANTED:
+                    record(done)
+                if options.grow and not done.problem and done.target != PLANTED:
+                    grow(done.target, options, Path(scratch))
     for done in outcomes:
         if done.problem:
             print(f"\n{done.target}: {done.problem}")

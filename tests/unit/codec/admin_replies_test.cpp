@@ -55,15 +55,17 @@ TEST(AdminRepliesTest, PodsAreReadWithTheirDevices) {
   EXPECT_EQ(pods->at(1).reason, "NoRoom: no");
 }
 
-TEST(AdminRepliesTest, TheClusterIsRead) {
-  const auto cluster =
-      codec::read_cluster_reply(R"({"generation":7,"nodes":2,"gpus":3,"gpusClosed":1,"memoryMiB":10,
+const std::string kCluster =
+    R"({"generation":7,"nodes":2,"gpus":3,"gpusClosed":1,"memoryMiB":10,
     "usedMemoryMiB":4,"computeMilli":3000,"usedComputeMilli":500,"freeWholeGpus":1,
     "largestFreeShare":{"computeMilli":1000,"memoryMiB":5,"node":"a","gpu":2},"fragmentedMilli":3,"freeMilli":2500,
     "models":[{"model":"A100","gpus":3,"memoryMiB":10,"usedMemoryMiB":4,"usedComputeMilli":500,"freeWholeGpus":1}],
     "namespaces":[{"namespace":"ml","pods":1,"memoryMiB":4,"computeMilli":500,"capMilli":null},
                   {"namespace":"x","pods":1,"memoryMiB":4,"computeMilli":500,"capMilli":700}],
-    "pending":[{"code":"NoRoom","sentence":"no room","pods":3}],"policy":{"generation":2,"default":"tight"}})");
+    "pending":[{"code":"NoRoom","sentence":"no room","pods":3}],"policy":{"generation":2,"default":"tight"}})";
+
+TEST(AdminRepliesTest, TheClusterIsRead) {
+  const auto cluster = codec::read_cluster_reply(kCluster);
   ASSERT_TRUE(cluster) << cluster.error().message;
   EXPECT_EQ(cluster->largest_free_share->gpu, 2);
   EXPECT_FALSE(cluster->namespaces.at(0).cap_milli);
@@ -74,14 +76,19 @@ TEST(AdminRepliesTest, TheClusterIsRead) {
 
 TEST(AdminRepliesTest, OtherTextsAreErrors) {
   const std::string deep =
-      "{\"nodes\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+      "{\"generation\":1,\"nodes\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
   for (const std::string& text :
        {std::string(""), std::string("[]"), std::string("{}"), std::string("ok\n"),
-        std::string(R"({"nodes":[{}]})"), std::string(R"({"nodes":[{"name":1}]})"), deep}) {
+        std::string(R"({"generation":1,"nodes":[{}]})"),
+        std::string(R"({"generation":1,"nodes":[{"name":1}]})"),
+        std::string(R"({"nodes":[],"pods":[]})"),
+        std::string(R"({"generation":1,"nodes":{},"pods":{}})"), deep}) {
     EXPECT_FALSE(codec::read_nodes_reply(text)) << text.substr(0, 50);
     EXPECT_FALSE(codec::read_pods_reply(text)) << text.substr(0, 50);
     EXPECT_FALSE(codec::read_cluster_reply(text)) << text.substr(0, 50);
   }
+  const std::string no_generation = "{" + kCluster.substr(kCluster.find("\"nodes\""));
+  EXPECT_FALSE(codec::read_cluster_reply(no_generation));
 }
 
 TEST(AdminRepliesTest, ASelectionIsWrittenInItsOrder) {
