@@ -59,7 +59,8 @@ class ReviewedAccess::Memory {
  public:
   explicit Memory(const base::Limits& limits)
       : lifetime_(limits.access_cache_ms),
-        time_per_question_(std::chrono::seconds(1) / limits.access_reviews_per_s),
+        time_per_question_(base::TimePoint::duration(std::chrono::seconds(1)) /
+                           limits.access_reviews_per_s),
         answers_(static_cast<std::size_t>(limits.max_access_answers)) {}
 
   [[nodiscard]] std::optional<AccessAnswer> find(std::string_view key, base::TimePoint now) const {

@@ -38,7 +38,7 @@ std::vector<BadRow> bad_admin_requests() {
       {"an unknown query key", line("GET /v1/nodes?nmae=n1"), 400, "allowed keys: name"},
       {"a query key too many", line("GET /v1/nodes?name=n1&x=1"), 400, "allowed keys: name"},
       {"a query key twice", line("GET /v1/nodes?name=n1&name=n2"), 400, "name more than once"},
-      {"a query where none is", line("GET /v1/pods?name=held"), 400, "no keys are allowed"},
+      {"a query where none is", line("GET /v1/cluster?name=held"), 400, "no keys are allowed"},
       {"a query of a deletion", line(end + "?force=true"), 400, "no keys are allowed"},
       {"no Host", end + " HTTP/1.1\r\n\r\n", 400, "Host is missing"},
       {"Host :", end + " HTTP/1.1\r\nHost : t\r\n\r\n", 400, "no blank before the colon"},

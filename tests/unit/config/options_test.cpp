@@ -162,6 +162,9 @@ std::string good_value(std::string_view key) {
       {"logLevel", "warn"},
       {"logFormat", "json"},
       {"gpuMetrics", "false"},
+      {"adminAuth", "kubernetes"},
+      {"adminTenants", "true"},
+      {"removeMirrors", "true"},
       {"smallestGpuMib", "1"},
       {"largestGpuMib", "1"}};
   const auto found = values.find(key);
@@ -184,6 +187,13 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
                                                       {"tlsCert", "--tls-cert"},
                                                       {"tlsKey", "--tls-key"},
                                                       {"clientCA", "--client-ca"},
+                                                      {"clientNames", "--client-names"},
+                                                      {"adminTlsCert", "--admin-tls-cert"},
+                                                      {"adminTlsKey", "--admin-tls-key"},
+                                                      {"adminAuth", "--admin-auth"},
+                                                      {"adminTokenFile", "--admin-token-file"},
+                                                      {"adminTenants", "--admin-tenants"},
+                                                      {"removeMirrors", "--remove-mirrors"},
                                                       {"leaderElect", "--leader-elect"},
                                                       {"lease", "--lease"},
                                                       {"schedulerLease", "--scheduler-lease"},
@@ -216,6 +226,28 @@ TEST(OptionsTest, AFlagIsItsKeyInKebabCase) {
   const auto secured = read({"--tls-cert", "c", "--tls-key=k", "--client-ca", "ca"});
   ASSERT_TRUE(secured.has_value()) << secured.error().message;
   EXPECT_EQ(secured->tls_cert + secured->tls_key + secured->client_ca, "ckca");
+}
+
+TEST(OptionsTest, TheAdminPortAsksForWhatIsSet) {
+  const auto open = read({});
+  ASSERT_TRUE(open.has_value());
+  EXPECT_EQ(open->admin_auth, config::AdminAuth::kNone);
+  const auto token = read(
+      {"--admin-auth=token", "--admin-token-file=t", "--admin-tls-cert=c", "--admin-tls-key=k"});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_EQ(token->admin_auth, config::AdminAuth::kToken);
+  EXPECT_EQ(token->admin_token_file + token->admin_tls_cert + token->admin_tls_key, "tck");
+  const auto users = read_yaml("version: 1\nadminAuth: kubernetes\nadminTenants: true\n");
+  ASSERT_TRUE(users.has_value()) << users.error().message;
+  EXPECT_EQ(users->admin_auth, config::AdminAuth::kKubernetes);
+  EXPECT_TRUE(users->admin_tenants);
+}
+
+TEST(OptionsTest, ClientsMayBeNamed) {
+  const auto named = read({"--tls-cert=c", "--tls-key=k", "--client-ca=ca", "--client-names",
+                           "kube-scheduler", "backup"});
+  ASSERT_TRUE(named.has_value()) << named.error().message;
+  EXPECT_EQ(named->client_names, (std::vector<std::string>{"kube-scheduler", "backup"}));
 }
 
 TEST(OptionsTest, TheWebhookIsOffUnlessItHasAnAddress) {

@@ -145,7 +145,7 @@ TEST_F(ReviewedAccessTest, NewQuestionsAreBoundedPerSecondAndRememberedOnesAreNo
   EXPECT_EQ(asked, limits_.access_reviews_per_s - 1);
   EXPECT_EQ(check("Bearer another").status, 429);
   EXPECT_EQ(check("Bearer good").level, Level::kAll);
-  clock_.advance(std::chrono::seconds(1) / limits_.access_reviews_per_s);
+  clock_.advance(std::chrono::nanoseconds(std::chrono::seconds(1)) / limits_.access_reviews_per_s);
   EXPECT_EQ(check("Bearer another").status, 401);
   EXPECT_EQ(check("Bearer yet-another").status, 429);
 }
