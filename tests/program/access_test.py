@@ -1,9 +1,12 @@
 """The admin port with a token and TLS: who gets in, and how snugctl and the dashboard do."""
 
+import contextlib
 import json
 import os
+import socket
 import ssl
 import tempfile
+import threading
 import unittest
 import urllib.error
 import urllib.request
@@ -27,6 +30,36 @@ def ask(url, token=None, scheme="Bearer", method="GET"):
         return error.code, error.headers, error.read().decode()
 
 
+def forged_server(case, folder, status, ending):
+    """(its port, [(the protocol of ALPN, the head)] of its requests) of a server that answers with this header and with
+    headers that would change the client's next request. It prefers HTTP/2."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert", folder / "key")
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    listener = socket.create_server(("127.0.0.1", 0))
+    port, requests = listener.getsockname()[1], []
+    reply = (f"HTTP/1.1 {status} x\r\n{ending.format(port=port)}\r\nSet-Cookie: a=b\r\nAlt-Svc: h2=\":{port}\"\r\n"
+             "Strict-Transport-Security: max-age=9\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+
+    def serve():
+        with contextlib.suppress(OSError):  # the listener is closed
+            while True:
+                connection, _ = listener.accept()
+                with contextlib.suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
+                    head = b""
+                    while b"\r\n\r\n" not in head and (piece := secure.recv(4096)):
+                        head += piece
+                    requests.append((secure.selected_alpn_protocol(), head.decode(errors="replace")))
+                    secure.sendall(reply.encode())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    case.addCleanup(thread.join, 30)
+    case.addCleanup(listener.close)
+    case.addCleanup(listener.shutdown, socket.SHUT_RDWR)
+    return port, requests
+
+
 class AccessTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="snug-access-")
@@ -39,8 +72,8 @@ class AccessTest(unittest.TestCase):
         _, _, admin = start_on(self, CLUSTER, "--admin-auth", "token", "--admin-token-file", self.token, *flags)
         return admin.replace("http:", "https:")
 
-    def snugctl(self, admin, *flags):
-        done = run(SNUGCTL, "top", "nodes", "--server", admin, *flags)
+    def snugctl(self, admin, *flags, **variables):
+        done = run(SNUGCTL, "top", "nodes", "--server", admin, *flags, **variables)
         return done.returncode, done.stdout
 
     def test_data_needs_the_token_and_probes_do_not(self):
@@ -97,10 +130,31 @@ class AccessTest(unittest.TestCase):
                          (1, AnyWith("name it as https://HOST:PORT")))
         self.assertEqual(self.snugctl("http://192.0.2.1:8889", *token), (2, AnyWith("without TLS, where others can read it")))
 
-    def test_a_certificate_of_ones_own(self):
+    def make_certificate(self):
         done = run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                    "-subj", "/CN=snug", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.folder / "key", "-out", self.folder / "cert")
         self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_a_forged_server_chooses_no_feature_of_the_client(self):
+        self.make_certificate()
+        (self.folder / ".netrc").write_text("machine 127.0.0.1 login a password b\n")
+        for status, ending in ((302, "Location: https://127.0.0.1:{port}/elsewhere"), (401, "WWW-Authenticate: Negotiate"),
+                               (200, "Content-Encoding: gzip")):
+            with self.subTest(status):
+                port, requests = forged_server(self, self.folder, status, ending)
+                code, _ = self.snugctl(f"https://127.0.0.1:{port}", "--token-file", self.token, "--ca-file",
+                                       self.folder / "cert", HOME=str(self.folder))
+                self.assertEqual(code, 1)
+                self.assertTrue(requests)
+                for protocol, head in requests:
+                    self.assertEqual(protocol, "http/1.1")
+                    self.assertNotIn("elsewhere", head)
+                    names = [line.partition(":")[0].lower() for line in head.splitlines()[1:] if line]
+                    self.assertEqual(sorted(names), ["accept", "authorization", "host"])
+                    self.assertIn("\r\nAuthorization: Bearer first-token\r\n", head)
+
+    def test_a_certificate_of_ones_own(self):
+        self.make_certificate()
         admin = self.start("--admin-tls-cert", self.folder / "cert", "--admin-tls-key", self.folder / "key")
         self.assertEqual(self.snugctl(admin, "--token-file", self.token, "--ca-file", self.folder / "cert")[0], 0)
         self.assertEqual(self.snugctl(admin, "--token-file", self.token)[0], 1)

@@ -87,6 +87,8 @@ std::size_t append_to_body(char* chunk, std::size_t, std::size_t chunk_size, voi
 void set_curl_options(CURL* curl, const std::string& url, AdminReplyBody& reply_body) {
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  // The admin port has no HTTP/2. libcurl would offer it, and a forged server could choose it.
+  curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(curl, CURLOPT_PROXY, "");  // ignore proxies that environment variables set
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
