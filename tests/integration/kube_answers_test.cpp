@@ -263,5 +263,41 @@ TEST_F(KubeAnswersTest, APodIsAbsentWhereTheApiServerSaysSoOfThatVeryPod) {
   }
 }
 
+TEST_F(KubeAnswersTest, AReplyChangesNothingInTheNextRequest) {
+  Watched<std::vector<httplib::Headers>> heads;
+  server.guard([&](const httplib::Request& request) {
+    heads.change([&](auto& all) { all.push_back(request.headers); });
+    return true;
+  });
+  const ScriptedApi elsewhere;
+  const std::string elsewhere_url = "http://127.0.0.1:" + std::to_string(elsewhere.port());
+  kube::KubeApi api(server.endpoint(), bench.options, bench.context());
+  for (const int status : {307, 401, 407, 200}) {
+    ScriptedReply reply;
+    reply.status = status;
+    reply.body = pod_json("pod-1", 1);
+    reply.headers = {{"Location", elsewhere_url + "/api/v1/namespaces/ns/pods/pod-1"},
+                     {"WWW-Authenticate", "Negotiate"},
+                     {"Proxy-Authenticate", "Basic realm=x"},
+                     {"Set-Cookie", "a=b"},
+                     {"Alt-Svc", "http/1.1=\":" + std::to_string(elsewhere.port()) + "\""},
+                     {"Strict-Transport-Security", "max-age=9"},
+                     {"Content-Encoding", "gzip"}};
+    server.script("get pod", reply);
+    EXPECT_EQ(api.get_pod("ns", "pod-1").has_value(), status == 200) << "its text is not unpacked";
+  }
+  EXPECT_TRUE(api.bind(binding()));
+  EXPECT_TRUE(elsewhere.seen("get pod").empty());
+  EXPECT_TRUE(elsewhere.seen("bind").empty());
+  ASSERT_GE(heads.get().size(), 5U);
+  for (const httplib::Headers& head : heads.get()) {
+    for (const char* name : {"Cookie", "Authorization", "Proxy-Authorization", "Upgrade"})
+      EXPECT_FALSE(head.contains(name)) << name;
+    const auto encoding = head.find("Accept-Encoding");
+    ASSERT_NE(encoding, head.end());
+    EXPECT_EQ(encoding->second, "identity");
+  }
+}
+
 }  // namespace
 }  // namespace snug::kube_answers_test

@@ -98,6 +98,23 @@ TEST_F(KubeTlsTest, AServerBelowTls12IsRefused) {
   EXPECT_FALSE(bind_once(endpoint(server)));
 }
 
+int note_offered_protocols(SSL*, const unsigned char**, unsigned char*,
+                           const unsigned char* offered, unsigned offered_size, void* noted) {
+  static_cast<Watched<std::string>*>(noted)->change(
+      [&](std::string& text) { text.assign(offered, offered + offered_size); });
+  return SSL_TLSEXT_ERR_NOACK;
+}
+
+TEST_F(KubeTlsTest, HttpTwoIsNotOffered) {
+  Watched<std::string> offered;
+  auto plain = make_tls_server(authority.issue("server", "IP:127.0.0.1"), authority);
+  SSL_CTX_set_alpn_select_cb(dynamic_cast<httplib::SSLServer&>(*plain).ssl_context(),
+                             &note_offered_protocols, &offered);
+  const ScriptedApi server(std::move(plain));
+  EXPECT_TRUE(bind_once(endpoint(server)));
+  EXPECT_EQ(offered.get(), "\x08http/1.1");
+}
+
 TEST_F(KubeTlsTest, TheClientCertificateProvesWhoWeAre) {
   const auto server = serve("IP:127.0.0.1");
   server->guard([](const httplib::Request& request) { return client_name(request) == "snug"; });

@@ -155,6 +155,18 @@ TEST(ExtenderCodecTest, ABadScheduleBodyIsRefused) {
   }
 }
 
+TEST(ExtenderCodecTest, ATruncatedBodyIsRefusedThoughItsRestFollowsInTheBuffer) {
+  const std::string whole = with_pod(R"(,"NodeNames":["a"],"x":{"y":[[]]})");
+  codec::ExtenderReader reader{base::Limits{}};
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    std::string body = whole;
+    body.resize(size);
+    EXPECT_FALSE(reader.read_schedule(body)) << size;
+  }
+  std::string body = whole;
+  EXPECT_TRUE(reader.read_schedule(body));
+}
+
 TEST(ExtenderCodecTest, MoreNamesThanTheLimitAreTooLargeInBothForms) {
   base::Limits limits;
   limits.max_names_per_call = 2;

@@ -49,6 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"a: 'open\n", "not valid YAML"}, Refused{"a: b: c\n", "f.yaml:1:5: not valid"},
         Refused{"a:\n\t- 1\n", "not valid YAML"}, Refused{"a: \"open\n\n", "not valid YAML"},
         Refused{"a: 1\n]\n", "f.yaml:2:1:"},
+        // The proof of CVE-2026-75432.
+        Refused{"!\n: |\nb\n>\n|\n  !\n>", "f.yaml:2:1: a key must be a plain word"},
         Refused{"a: 1\nb: \x04\nc: 2\n", "f.yaml:2:4: control characters and invalid UTF-8"},
         Refused{"a: \xFF\n", "f.yaml:1:4: control characters and invalid UTF-8"},
         Refused{std::string("a: 1\0b: 2", 9), "f.yaml:1:5: control characters and invalid UTF-8"}));
@@ -102,15 +104,22 @@ TEST(YamlTest, SizeAndDepthHaveLimits) {
   ASSERT_FALSE(large.has_value());
   EXPECT_EQ(large.error().code, base::ErrorCode::kTooLarge);
 
-  const auto nested = [](int levels) {
-    return std::string(static_cast<std::size_t>(levels), '[') +
-           std::string(static_cast<std::size_t>(levels), ']');
+  const auto repeated = [](int times, std::string_view text) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
   };
+  const auto nested = [&](int levels) { return repeated(levels, "[") + repeated(levels, "]"); };
   EXPECT_TRUE(codec::parse_yaml(nested(64), "f", base::Limits{}).has_value());
   for (const int levels : {65, 1'000, 100'000}) {
     const auto deep = codec::parse_yaml(nested(levels), "f", base::Limits{});
     ASSERT_FALSE(deep.has_value()) << levels;
     EXPECT_NE(deep.error().message.find("nested too deeply"), std::string::npos);
+  }
+  for (const char* opening : {"[", "{a: ", "- ", "? "}) {
+    const auto deep = codec::parse_yaml(repeated(60'000, opening), "f", base::Limits{});
+    ASSERT_FALSE(deep.has_value()) << opening;
+    EXPECT_NE(deep.error().message.find("nested too deeply"), std::string::npos) << opening;
   }
 }
 
