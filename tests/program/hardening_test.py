@@ -1,15 +1,23 @@
-"""The programs' ELF headers and code: what the flags of SNUG_HARDEN in CMakeLists.txt leave there."""
+"""The programs' ELF headers and code: what the flags of SNUG_HARDEN in CMakeLists.txt leave there, and what the programs use of
+libraries."""
 
 import platform
 import re
+import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from programs import EXTENDER, SNUGCTL
+from programs import EXTENDER, FIRST_LINE, ROOT, SNUGCTL, run, start
 
 X86 = platform.machine() == "x86_64"
+LIBRARIES = {"libc", "libcrypto", "libcurl", "libgcc_s", "libm", "libprometheus-cpp-core", "libsimdjson", "libspdlog", "libssl",
+             "libstdc++", "libyaml-cpp"}
+# Of OpenSSL, libcurl, zlib and glibc: what the CVEs of docs/vulnerabilities.md need.
+UNUSED = re.compile(r"CMS_|PKCS7_|PKCS12_|OCSP_|OSSL_CMP|OSSL_CRMF|OSSL_QUIC|X509_CRL|DTLS|SSL_(CTX_)?dane|SSL_set_SSL_CTX|"
+                    r"EVP_Cipher$|SM2|curl_easy_(pause|reset)|curl_ws_|curl_multi_socket|inflate|deflate|gz|crc32_|wordexp|"
+                    r"strfmon|iconv|ungetwc|tdelete|gethostby|getnetby|ns_sprintrr|\w*scanf|fopen")
 
 
 def output_of(*command):
@@ -39,11 +47,45 @@ def mitigations(program):
     return found
 
 
+KUBECONFIG = """{current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+users: [{name: u, user: {token: t}}],
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]}
+"""
+
+
 class HardeningTest(unittest.TestCase):
     def test_the_programs_have_every_mitigation(self):
         for program in (EXTENDER, SNUGCTL):
             with self.subTest(program.name):
                 self.assertEqual([name for name, has in mitigations(program).items() if not has], [])
+
+    def test_the_programs_use_nothing_that_open_vulnerabilities_need(self):
+        for program in (EXTENDER, SNUGCTL):
+            with self.subTest(program.name):
+                needed = re.findall(r"\(NEEDED\).*\[(.+?)\.so", output_of("readelf", "--wide", "--dynamic", program))
+                self.assertIn("libcurl", needed)
+                self.assertEqual(set(needed) - LIBRARIES - {"ld-linux-aarch64"}, set())
+                imports = [line.split()[-1].partition("@")[0]
+                           for line in output_of("nm", "--dynamic", "--undefined-only", program).splitlines()]
+                self.assertIn("curl_easy_setopt", imports)
+                self.assertEqual([name for name in imports if UNUSED.match(name)], [])
+
+    def test_an_address_needs_no_dns(self):
+        """With a search domain that makes a glibc with CVE-2026-8674 abort when it begins to resolve a name."""
+        domain = {"LOCALDOMAIN": ".".join(["a" * 60] * 5)}
+        if run("getent", "ahosts", "no-such.invalid", **domain).returncode != -signal.SIGABRT:
+            self.skipTest("this glibc does not abort")
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="snug-hardening-"))
+        config = Path(folder) / "config"
+        config.write_text(KUBECONFIG)
+        process = start(self, EXTENDER, "--kubeconfig", config, "--policy", ROOT / "policies/tight.yaml",
+                        "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", **domain)
+        _, admin = FIRST_LINE.fullmatch(process.stdout.readline()).groups()
+        while "http://127.0.0.1:1 cannot be connected to" not in process.stderr.readline():
+            self.assertIsNone(process.poll())
+        done = run(SNUGCTL, "top", "--server", f"http://{admin}", **domain)
+        self.assertEqual((done.returncode, "cannot be connected to" in done.stdout), (0, False), done.stdout)
+        self.assertIsNone(process.poll())
 
     def test_a_program_without_the_flags_lacks_them(self):
         """What the test reads is not there in every program."""
