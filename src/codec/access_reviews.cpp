@@ -34,7 +34,7 @@ std::vector<std::string> read_texts(JsonReader& reader, const JsonCursor& list) 
 std::map<std::string, std::vector<std::string>> read_extra(JsonReader& reader,
                                                            const JsonCursor& extra) {
   std::map<std::string, std::vector<std::string>> values;
-  if (!extra.present()) return values;
+  if (!extra.value) return values;
   simdjson::dom::object members;
   if (extra.value->get(members) != simdjson::SUCCESS) {
     reader.report_problem(extra, "must be an object");

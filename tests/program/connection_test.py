@@ -394,7 +394,8 @@ class NoSnugTest(WithKubectl):
                    "the cluster, use `kubectl snug` or --context, which reach Snug by a port-forward\n")
         self.check(self.snugctl("top", "--server", "http://no-such-host.invalid:8889"),
                    "http://no-such-host.invalid:8889 cannot be connected to: its host name is unknown to DNS; ")
-        self.check(self.snugctl("top", "--server", "https://127.0.0.1:1"), "the admin port has no TLS", code=2)
+        self.check(self.snugctl("top", "--server", "https://127.0.0.1:1"), "the connection was refused")
+        self.check(self.snugctl("top", "--server", "ftp://127.0.0.1:1"), "must be http://HOST:PORT or https://HOST:PORT", code=2)
 
     def test_a_host_that_drops_connections(self):
         with socket.create_server(("127.0.0.1", 0), backlog=0) as full, contextlib.ExitStack() as clients:
@@ -437,8 +438,8 @@ class NoSnugTest(WithKubectl):
             port = server.getsockname()[1]
             done = self.snugctl("top", "--server", f"http://127.0.0.1:{port}")
             thread.join(30)
-        self.check(done, f"http://127.0.0.1:{port} ", "; it may be a port with TLS; the admin port has no TLS: name "
-                                                      "adminListen's address with --server")
+        self.check(done, f"http://127.0.0.1:{port} ", "; it may be a port with TLS: if adminAuth or adminTlsCert is set, name it as "
+                                                      "https://HOST:PORT")
 
 
 if __name__ == "__main__":
