@@ -130,17 +130,17 @@ AccessAnswer ReviewedAccess::check(const AccessQuestion& question) {
 AccessAnswer ReviewedAccess::ask(const AccessQuestion& question, std::string_view token) {
   const base::Result<std::optional<model::TokenUser>> owner = port_.user_of(token);
   if (!owner) return no_answer(owner.error());
-  if (!*owner) return invalid_token();
-  const model::TokenUser& user = **owner;
-  const base::Result<bool> may_request = port_.may_request(user, question.verb, question.path);
+  const std::optional<model::TokenUser>& user = *owner;
+  if (!user) return invalid_token();
+  const base::Result<bool> may_request = port_.may_request(*user, question.verb, question.path);
   if (!may_request) return no_answer(may_request.error());
   if (*may_request) return allowed(AccessAnswer::Level::kAll);
   if (options_.tenants && !question.name_space.empty()) {
-    const base::Result<bool> may_list = port_.may_list_pods(user, question.name_space);
+    const base::Result<bool> may_list = port_.may_list_pods(*user, question.name_space);
     if (!may_list) return no_answer(may_list.error());
     if (*may_list) return allowed(AccessAnswer::Level::kOwnPods);
   }
-  return refused(kForbidden, forbidden_sentence(user, question));
+  return refused(kForbidden, forbidden_sentence(*user, question));
 }
 
 }  // namespace snug::service
