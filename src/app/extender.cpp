@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "app/admin_access.hpp"
+#include "app/admin_tls.hpp"
 #include "app/policy_file.hpp"
 #include "app/routes.hpp"
 #include "app/service_core.hpp"
@@ -165,8 +165,8 @@ base::Result<void> Extender::open_kubernetes() {
   if (options_.admin_auth == config::AdminAuth::kKubernetes) {
     parts_->kube_access = std::make_unique<kube::KubeAccess>(*endpoint, kube_options, kube_context);
     parts_->admin_access = std::make_unique<service::ReviewedAccess>(
-        *parts_->kube_access, parts_->clock, options_.limits,
-        service::ReviewedAccess::Options{.tenants = options_.admin_tenants});
+        service::ReviewedAccess::Parts{*parts_->kube_access, parts_->log, parts_->clock},
+        options_.limits, service::ReviewedAccess::Options{.tenants = options_.admin_tenants});
   }
   parts_->source_starts = parts_->clock.now();
   if (!options_.leader_elect) {
@@ -298,7 +298,8 @@ void Extender::tick() {
   start_source();
   parts_->policy_file->poll();
   parts_->core->reconciler.tick();
-  if (parts_->core->reconciler.mirrors_are_removed() && !parts_->mirrors_removed.exchange(true)) {
+  if (options_.remove_mirrors && parts_->core->reconciler.mirrors_are_removed() &&
+      !parts_->mirrors_removed.exchange(true)) {
     parts_->log.write(service::LogLevel::kInfo,
                       "no node has a resource that mirrors shares, and the MirrorParameters are "
                       "deleted");
@@ -330,10 +331,13 @@ base::Result<void> Extender::serve() {
 base::Result<void> Extender::open_admin(const std::function<void(std::string_view)>& on_problem) {
   Parts& parts = *parts_;
   if (options_.admin_auth == config::AdminAuth::kToken) {
-    auto token_access =
-        std::make_unique<TokenFileAccess>(options_.admin_token_file, options_.limits);
-    if (auto token = token_access->read_token(); !token) return std::unexpected(token.error());
-    parts.admin_access = std::move(token_access);
+    const auto read_token = [this]() -> base::Result<std::string> {
+      auto token = config::read_token_file(options_.admin_token_file, options_.limits);
+      if (!token) return base::fail(token.error().code, "adminTokenFile: " + token.error().message);
+      return token;
+    };
+    if (const auto token = read_token(); !token) return std::unexpected(token.error());
+    parts.admin_access = std::make_unique<service::TokenAccess>(read_token, parts.log);
   }
   base::Result<http::HttpOptions> http_options =
       with_admin_tls(http::HttpOptions{.host = options_.admin_listen.host,

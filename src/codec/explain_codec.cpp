@@ -129,8 +129,9 @@ void read_lists(const ExplainJson& json, ExplainReply& reply) {
   }
   for (const ExplainJson& row : json.at("blockers")) reply.blockers.push_back(blocker_from(row));
   for (const ExplainJson& row : json.at("advice")) {
-    reply.advice.push_back(
-        {text_at(row, "kind"), text_at(row, "sentence"), text_at(row, "command")});
+    reply.advice.push_back({.kind = text_at(row, "kind"),
+                            .sentence = text_at(row, "sentence"),
+                            .command = text_at(row, "command")});
   }
   for (const ExplainJson& note : json.at("notes")) reply.notes.push_back(note.get<std::string>());
   if (!json.contains("perNode")) return;
@@ -226,7 +227,7 @@ std::string write_explanation(const ExplainReply& reply) {
   json["nearest"] = reply.nearest ? node_reason_json(*reply.nearest) : ExplainJson(nullptr);
   json["blockers"] = array_of(reply.blockers, blocker_json);
   json["advice"] = array_of(reply.advice, [](const ExplainReply::Advice& row) {
-    ExplainJson advice{{"kind", row.kind}, {"sentence", row.sentence}};
+    ExplainJson advice{{"kind", row.kind}, {"sentence", row.sentence + row.place}};
     if (!row.command.empty()) advice["command"] = row.command;
     return advice;
   });

@@ -37,6 +37,17 @@ base::Result<Target> target_of(const std::string& path) {
 
 }  // namespace
 
+base::Result<std::string> read_token_file(const std::string& path, const base::Limits& limits) {
+  base::Result<std::string> token = read_file(path, limits.max_token_bytes);
+  if (!token) return token;
+  while (token->ends_with('\n') || token->ends_with('\r')) token->pop_back();
+  if (token->empty() || token->find_first_of(" \t\r\n") != token->npos) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      path + ": must contain one token, without blanks and line breaks");
+  }
+  return token;
+}
+
 base::Result<void> write_file(const std::string& path, std::string_view text) {
   const base::Result<Target> target = target_of(path);
   if (!target) return std::unexpected(target.error());

@@ -48,14 +48,8 @@ base::Result<http::AdminTarget> target_of(const ConnectionFlags& flags) {
                            .ca_file = flags.ca_file,
                            .checks_certificate = !flags.skips_verification};
   if (flags.token_file.empty()) return target;
-  base::Result<std::string> token =
-      config::read_file(flags.token_file, base::Limits{}.max_token_bytes);
+  base::Result<std::string> token = config::read_token_file(flags.token_file, base::Limits{});
   if (!token) return base::fail(token.error().code, "--token-file: " + token.error().message);
-  while (token->ends_with('\n') || token->ends_with('\r')) token->pop_back();
-  if (token->empty() || token->find_first_of(" \t\r\n") != token->npos) {
-    return base::fail(base::ErrorCode::kInvalid, "--token-file: " + flags.token_file +
-                                                     " must contain one token, without blanks");
-  }
   target.token = *std::move(token);
   return target;
 }
@@ -141,6 +135,11 @@ base::Result<AdminConnection> AdminConnection::open(const ConnectionFlags& flags
   base::Result<http::AdminTarget> target = target_of(flags);
   if (!target) return std::unexpected(target.error());
   if (!target->url.empty()) return AdminConnection(*std::move(target));
+  if (!target->ca_file.empty()) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "--ca-file has no effect over a port-forward, which checks no certificate; "
+                      "remove it, or name the port with --server");
+  }
   const KubectlFlags kubectl = flags.kubectl_flags();
   base::Result<std::vector<SnugPod>> pods = list_snug_pods(kubectl);
   if (!pods) return std::unexpected(pods.error());
@@ -183,7 +182,7 @@ base::Result<std::string> AdminConnection::body_of(const base::Result<http::Admi
   if (reply->status == kHttpOk) return reply->body;
   std::string sentence = codec::read_error_sentence(reply->body);
   if (reply->status == kHttpUnauthorized && !sentence.empty())
-    sentence += "; snugctl reads the token from the file that --token-file names";
+    sentence += "; give it with --token-file";
   const bool has_endpoint = !sentence.empty() && !sentence.starts_with("unknown path");
   if (reply->status == kHttpNotFound && !has_endpoint && path != kLivePath)
     return base::fail(base::ErrorCode::kUnavailable, why_unknown_path(path));

@@ -128,7 +128,7 @@ std::string refusal_sentence(const model::Refusal& refusal, const Explanation& e
     text.append(". Nearest: ").append(without_reason(*explanation.nearest, refusal.code));
   }
   if (!explanation.advice.empty())
-    text.append(". What would help: ").append(explanation.advice.front().sentence);
+    text.append(". What would help: ").append(explanation.advice.front().text());
   return text;
 }
 

@@ -89,8 +89,8 @@ class FamilySearch {
 Advice request_advice(const model::Snapshot& snapshot, AdviceKind kind, const Found& found,
                       std::string_view what) {
   return {.kind = kind,
-          .sentence = std::string(what) + " " + model::to_text(found.request) +
-                      " would fit now, on node " + snapshot.nodes[found.slot]->name(),
+          .sentence = std::string(what) + " " + model::to_text(found.request) + " would fit now",
+          .place = ", on node " + snapshot.nodes[found.slot]->name(),
           .command = {},
           .change = RequestChange{found.request}};
 }
@@ -301,14 +301,15 @@ std::vector<Advice> other_preferences(const model::Snapshot& snapshot,
                                       std::span<const Slot> slots) {
   std::vector<Advice> advice;
   const auto try_one = [&](std::optional<model::GpuRequest> changed, AdviceKind kind,
-                           const auto& sentence_for) {
+                           const std::string& sentence, const auto& place_of) {
     if (!changed) return;
     Candidate candidate(snapshot, incoming, *std::move(changed));
     const auto taker =
         std::ranges::find_if(slots, [&](Slot slot) { return candidate.trial.takes(slot); });
     if (taker == slots.end()) return;
     advice.push_back({.kind = kind,
-                      .sentence = sentence_for(*snapshot.nodes[*taker]),
+                      .sentence = sentence,
+                      .place = place_of(*snapshot.nodes[*taker]),
                       .command = {},
                       .change = RequestChange{candidate.request}});
   };
@@ -319,19 +320,18 @@ std::vector<Advice> other_preferences(const model::Snapshot& snapshot,
     for (const std::string& model : models) text += (text.empty() ? "" : ", ") + model;
     return text;
   };
-  try_one(with_any_model(incoming.request), AdviceKind::kModel, [&](const model::NodeState& node) {
-    return "without gpu-model the pod would fit now, on node " + node.name() + " (" +
-           models_text(node) + ")";
-  });
+  try_one(with_any_model(incoming.request), AdviceKind::kModel,
+          "without gpu-model the pod would fit now", [&](const model::NodeState& node) {
+            return ", on node " + node.name() + " (" + models_text(node) + ")";
+          });
   // A request that accepts any isolation fits wherever one that demands an isolation does.
   if (accepts_any_isolation(incoming.request)) return advice;
   for (const model::Isolation isolation : {model::Isolation::kAny, model::Isolation::kTimeSlicing,
                                            model::Isolation::kMps, model::Isolation::kMig}) {
     try_one(with_isolation(incoming.request, isolation), AdviceKind::kIsolation,
-            [&](const model::NodeState& node) {
-              return "with gpu-isolation " + std::string(model::kIsolationNames[isolation]) +
-                     " the pod would fit now, on node " + node.name();
-            });
+            "with gpu-isolation " + std::string(model::kIsolationNames[isolation]) +
+                " the pod would fit now",
+            [](const model::NodeState& node) { return ", on node " + node.name(); });
     if (!advice.empty() && advice.back().kind == AdviceKind::kIsolation) break;
   }
   return advice;

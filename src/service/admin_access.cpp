@@ -22,9 +22,19 @@ AccessAnswer refused(int status, std::string sentence) {
 
 AccessAnswer allowed(AccessAnswer::Level level) { return {.level = level}; }
 
-AccessAnswer no_answer(const base::Error& error) {
+AccessAnswer no_answer() {
   return refused(kServiceUnavailable,
-                 "the API server did not say whether the request is allowed: " + error.message);
+                 "Snug cannot find out whether the request is allowed; see its log, and try again");
+}
+
+/// The time that it takes does not tell how many characters of a guess are right.
+bool is_same_token(std::string_view guess, std::string_view token) {
+  unsigned difference = guess.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < guess.size(); ++i) {
+    const char expected = token[i % token.size()];
+    difference |= static_cast<unsigned>(static_cast<unsigned char>(guess[i] ^ expected));
+  }
+  return difference == 0;
 }
 
 std::string forbidden_sentence(const model::TokenUser& user, const AccessQuestion& question) {
@@ -54,14 +64,34 @@ AccessAnswer no_token() {
 
 AccessAnswer invalid_token() { return refused(kUnauthorized, "the token is not valid"); }
 
-/// The answers of the last time, and how many new questions may be asked now.
+TokenAccess::TokenAccess(ReadToken read_token, Log& log)
+    : read_token_(std::move(read_token)), log_(log) {}
+
+AccessAnswer TokenAccess::check(const AccessQuestion& question) {
+  const auto token = bearer_token(question.authorization);
+  if (!token) return no_token();
+  const base::Result<std::string> expected = read_token_();
+  const std::string error = expected ? "" : expected.error().message;
+  {
+    const base::MutexLock lock(mutex_);
+    if (std::exchange(logged_error_, error) != error && !error.empty())
+      log_.write(LogLevel::kWarn, "nobody can read the admin port: " + error);
+  }
+  if (!expected || expected->empty()) return no_answer();
+  if (!is_same_token(*token, *expected)) return invalid_token();
+  return allowed(AccessAnswer::Level::kAll);
+}
+
+/// What is remembered of earlier questions, and how many may be asked now.
 class ReviewedAccess::Memory {
  public:
   explicit Memory(const base::Limits& limits)
       : lifetime_(limits.access_cache_ms),
-        time_per_question_(base::TimePoint::duration(std::chrono::seconds(1)) /
-                           limits.access_reviews_per_s),
-        answers_(static_cast<std::size_t>(limits.max_access_answers)) {}
+        most_at_once_(limits.access_connections),
+        strangers_(limits),
+        known_users_(limits),
+        answers_(static_cast<std::size_t>(limits.max_access_answers)),
+        valid_tokens_(static_cast<std::size_t>(limits.max_access_answers)) {}
 
   [[nodiscard]] std::optional<AccessAnswer> find(std::string_view key, base::TimePoint now) const {
     const Known* known = answers_.find(key);
@@ -69,16 +99,26 @@ class ReviewedAccess::Memory {
     return known->answer;
   }
 
-  void put(std::string_view key, AccessAnswer answer, base::TimePoint now) {
-    answers_.put(key, {std::move(answer), now});
+  /// Whether a question about the token may be asked now. If so, question_ended() must follow.
+  [[nodiscard]] bool begin_question(std::string_view token, base::TimePoint now) {
+    if (at_once_ >= most_at_once_) return false;
+    Allowance& allowance = valid_tokens_.find(token) == nullptr ? strangers_ : known_users_;
+    if (!allowance.take(now)) return false;
+    ++at_once_;
+    return true;
   }
 
-  /// Whether one more question may be asked. Unused questions of the last second may be asked too.
-  [[nodiscard]] bool take_question(base::TimePoint now) {
-    next_question_ = std::max(next_question_, now - std::chrono::seconds(1) + time_per_question_);
-    if (next_question_ > now) return false;
-    next_question_ += time_per_question_;
-    return true;
+  /// `answer`: nullopt: the API server gave none.
+  void end_question(std::string_view key, std::string_view token,
+                    const std::optional<AccessAnswer>& answer, base::TimePoint now) {
+    --at_once_;
+    if (!answer) return;
+    answers_.put(key, {*answer, now});
+    if (answer->status == kUnauthorized) {
+      valid_tokens_.take(token);
+    } else {
+      valid_tokens_.put(token, true);
+    }
   }
 
  private:
@@ -86,16 +126,37 @@ class ReviewedAccess::Memory {
     AccessAnswer answer;
     base::TimePoint since;
   };
+
+  /// access_reviews_per_s questions, also those of the last second that were not asked.
+  class Allowance {
+   public:
+    explicit Allowance(const base::Limits& limits)
+        : time_per_question_(base::TimePoint::duration(std::chrono::seconds(1)) /
+                             limits.access_reviews_per_s) {}
+
+    [[nodiscard]] bool take(base::TimePoint now) {
+      next_ = std::max(next_, now - std::chrono::seconds(1) + time_per_question_);
+      if (next_ > now) return false;
+      next_ += time_per_question_;
+      return true;
+    }
+
+   private:
+    const base::TimePoint::duration time_per_question_;
+    base::TimePoint next_ = base::TimePoint::min();
+  };
+
   const std::chrono::milliseconds lifetime_;
-  const base::TimePoint::duration time_per_question_;
-  base::TimePoint next_question_ = base::TimePoint::min();
+  const std::int64_t most_at_once_;
+  std::int64_t at_once_ = 0;
+  Allowance strangers_;
+  Allowance known_users_;
   Recent<Known> answers_;
+  Recent<bool> valid_tokens_;
 };
 
-ReviewedAccess::ReviewedAccess(AccessPort& port, const base::Clock& clock,
-                               const base::Limits& limits, Options options)
-    : port_(port),
-      clock_(clock),
+ReviewedAccess::ReviewedAccess(Parts parts, const base::Limits& limits, Options options)
+    : parts_(parts),
       options_(options),
       max_token_bytes_(static_cast<std::size_t>(limits.max_token_bytes)),
       memory_(std::make_unique<Memory>(limits)) {}
@@ -106,41 +167,52 @@ AccessAnswer ReviewedAccess::check(const AccessQuestion& question) {
   const auto token = bearer_token(question.authorization);
   if (!token) return no_token();
   if (token->size() > max_token_bytes_) return invalid_token();
-  // No part before the token contains a line break.
+  // With their lengths, different questions have different keys.
   std::string key;
   for (const std::string_view part : {question.verb, question.path, question.name_space, *token})
-    key.append(part).append("\n");
+    key.append(std::to_string(part.size())).append(":").append(part).append("\n");
   {
     const base::MutexLock lock(mutex_);
-    const base::TimePoint now = clock_.now();
+    const base::TimePoint now = parts_.clock.now();
     if (auto known = memory_->find(key, now)) return *std::move(known);
-    if (!memory_->take_question(now)) {
+    if (!memory_->begin_question(*token, now)) {
       return refused(kTooManyRequests,
                      "too many clients ask whether they are allowed; try again in a second");
     }
   }
-  AccessAnswer answer = ask(question, *token);
-  if (answer.status != kServiceUnavailable) {
-    const base::MutexLock lock(mutex_);
-    memory_->put(key, answer, clock_.now());
-  }
-  return answer;
+  const std::optional<AccessAnswer> answer = ask(question, *token);
+  const base::MutexLock lock(mutex_);
+  memory_->end_question(key, *token, answer, parts_.clock.now());
+  return answer ? *answer : no_answer();
 }
 
-AccessAnswer ReviewedAccess::ask(const AccessQuestion& question, std::string_view token) {
-  const base::Result<std::optional<model::TokenUser>> owner = port_.user_of(token);
-  if (!owner) return no_answer(owner.error());
+std::optional<AccessAnswer> ReviewedAccess::ask(const AccessQuestion& question,
+                                                std::string_view token) {
+  const auto unanswered = [this](const base::Error& error) {
+    log_problem(error);
+    return std::nullopt;
+  };
+  const base::Result<std::optional<model::TokenUser>> owner = parts_.port.user_of(token);
+  if (!owner) return unanswered(owner.error());
   const std::optional<model::TokenUser>& user = *owner;
   if (!user) return invalid_token();
-  const base::Result<bool> may_request = port_.may_request(*user, question.verb, question.path);
-  if (!may_request) return no_answer(may_request.error());
+  const base::Result<bool> may_request =
+      parts_.port.may_request(*user, question.verb, question.path);
+  if (!may_request) return unanswered(may_request.error());
   if (*may_request) return allowed(AccessAnswer::Level::kAll);
   if (options_.tenants && !question.name_space.empty()) {
-    const base::Result<bool> may_list = port_.may_list_pods(*user, question.name_space);
-    if (!may_list) return no_answer(may_list.error());
+    const base::Result<bool> may_list = parts_.port.may_list_pods(*user, question.name_space);
+    if (!may_list) return unanswered(may_list.error());
     if (*may_list) return allowed(AccessAnswer::Level::kOwnPods);
   }
   return refused(kForbidden, forbidden_sentence(*user, question));
+}
+
+void ReviewedAccess::log_problem(const base::Error& error) {
+  const base::MutexLock lock(mutex_);
+  if (std::exchange(logged_error_, error.message) == error.message) return;
+  parts_.log.write(LogLevel::kWarn,
+                   "the API server did not say who may read the admin port: " + error.message);
 }
 
 }  // namespace snug::service

@@ -46,8 +46,10 @@ void set_explanation(const explain::Explanation& explanation, codec::ExplainRepl
   if (explanation.nearest) reply.nearest = to_reply(*explanation.nearest);
   reply.blockers = explanation.blockers;
   for (const explain::Advice& advice : explanation.advice) {
-    reply.advice.push_back(
-        {std::string(explain::kAdviceKindNames[advice.kind]), advice.sentence, advice.command});
+    reply.advice.push_back({.kind = std::string(explain::kAdviceKindNames[advice.kind]),
+                            .sentence = advice.sentence,
+                            .place = advice.place,
+                            .command = advice.command});
   }
 }
 

@@ -1,5 +1,5 @@
-// A map from the uids of pods to values. It holds at most a given number of values: those that were
-// put last. Every operation takes constant time. Not thread-safe.
+// A map from texts, such as the uids of pods, to values. It holds at most a given number of values:
+// those that were put last. Every operation takes constant time. Not thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,7 +36,10 @@ codec::ExplainReply tenant_view(codec::ExplainReply reply) {
                            .nodes = reply.nodes,
                            .feasible = reply.feasible,
                            .reasons = std::move(reply.reasons)};
-  std::ranges::copy_if(reply.advice, std::back_inserter(view.advice), changes_own_request);
+  for (codec::ExplainReply::Advice& advice : reply.advice) {
+    if (changes_own_request(advice))
+      view.advice.push_back({.kind = advice.kind, .sentence = std::move(advice.sentence)});
+  }
   view.notes.emplace_back(
       "names of other pods and of nodes are left out: you may read about the "
       "pods of this namespace only");

@@ -53,8 +53,10 @@ class AccessTest(Scenario):
         wait_until("the role is in force", lambda: self._status("/v1/nodes", self.extender.admin_token) == 200)
         self.post_nodes(gpu_node("n1", 1))
         self.place(share("held", "1", namespace="team-b"))
+        self.post_nodes(gpu_node("n2", 1))  # with room for less than the pod asks for
+        self.place(share("half", "0.5", namespace="team-b"))
         self.post_pods(share("waits", "1", namespace="team-a"))
-        wait_until("the pod is pending", lambda: len(self.extender.pods()) == 2)
+        wait_until("the pod is pending", lambda: len(self.extender.pods()) == 3)
 
     def _status(self, path, token=None):
         return self.extender.ask_admin(path, token)[0]
@@ -83,8 +85,9 @@ class AccessTest(Scenario):
         self.assertEqual([(pod["namespace"], pod["pod"]) for pod in pods], [("team-a", "waits")])
         status, body = self.extender.ask_admin(TENANT[1], tenant)
         self.assertEqual(status, 200)
-        self.assertNotIn(b"held", body)
-        self.assertNotIn(b"n1", body)
+        self.assertIn(b"gpu-fraction=0.5 would fit now", body)
+        for name in (b"held", b"half", b"n1", b"n2"):
+            self.assertNotIn(name, body)
         self.assertEqual(json.loads(body)["pod"], "waits")
         manifest = json.dumps({"metadata": {"name": "x", "namespace": "team-a"}, "spec": {"containers": [{"name": "c"}]}})
         for path in ("/v1/nodes", "/v1/pods", "/v1/pods?namespace=team-b", "/v1/cluster", "/metrics", "/v1/pods?namespace=",
@@ -99,7 +102,8 @@ class AccessTest(Scenario):
         self.admin.create_all(NODES, [gpu_node("n1", 1)])
         status, body = self.extender.ask_admin("/v1/nodes", operator)
         self.assertEqual(status, 503)
-        self.assertIn("tokenreviews", body.decode())
+        self.assertIn("see its log", body.decode())
+        self.assertIn("tokenreviews is forbidden", self.extender.log())
         self.place(share("pod", "0.5"))
 
 

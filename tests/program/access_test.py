@@ -69,7 +69,7 @@ class AccessTest(unittest.TestCase):
         self.token.write_text("first-token\n")
 
     def start(self, *flags):
-        _, _, admin = start_on(self, CLUSTER, "--admin-auth", "token", "--admin-token-file", self.token, *flags)
+        self.process, _, admin = start_on(self, CLUSTER, "--admin-auth", "token", "--admin-token-file", self.token, *flags)
         return admin.replace("http:", "https:")
 
     def snugctl(self, admin, *flags, **variables):
@@ -100,9 +100,15 @@ class AccessTest(unittest.TestCase):
             self.assertEqual(ask(admin + "/v1/nodes", "second-token")[0], 503)
         self.token.unlink()
         self.assertEqual(ask(admin + "/v1/nodes", "second-token")[0], 503)
+        self.process.terminate()
+        log = self.process.stderr.read()
+        self.assertIn(f"nobody can read the admin port: adminTokenFile: {self.token}: must contain one token", log)
+        self.assertIn(f"nobody can read the admin port: adminTokenFile: {self.token}: cannot be read", log)
+        self.assertNotIn("second-token", log)
 
     def test_a_token_file_that_cannot_be_used_is_named_at_start(self):
         for text, sentence in ((None, "cannot be read"), ("", "must contain one token"), ("a b", "must contain one token"),
+                               ("a\nb", "must contain one token"),
                                ("x" * 20000, "larger than")):
             with self.subTest(sentence=sentence):
                 if text is None:
@@ -120,7 +126,7 @@ class AccessTest(unittest.TestCase):
         token, blind = ("--token-file", self.token), ("--insecure-skip-tls-verify",)
         self.assertEqual(self.snugctl(admin, *token, *blind)[0], 0)
         for flags, code, sentence in (
-                ((*blind,), 1, "; snugctl reads the token from the file that --token-file names"),
+                ((*blind,), 1, "; give it with --token-file"),
                 ((*token,), 1, "has a certificate that cannot be trusted; give its authority with --ca-file"),
                 ((*token, "--ca-file", self.folder / "absent"), 1, "the file of --ca-file cannot be read"),
                 (("--token-file", self.folder / "absent", *blind), 2, "--token-file: ")):
@@ -128,7 +134,8 @@ class AccessTest(unittest.TestCase):
                 self.assertEqual(self.snugctl(admin, *flags), (code, AnyWith(sentence)))
         self.assertEqual(self.snugctl(admin.replace("https:", "http:"), *token),
                          (1, AnyWith("name it as https://HOST:PORT")))
-        self.assertEqual(self.snugctl("http://192.0.2.1:8889", *token), (2, AnyWith("without TLS, where others can read it")))
+        for host in ("192.0.2.1", "127.evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "128.0.0.1"):
+            self.assertEqual(self.snugctl(f"http://{host}:8889", *token), (2, AnyWith("without TLS, where others can read it")))
 
     def make_certificate(self):
         done = run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",

@@ -258,10 +258,10 @@ bool is_smaller(const model::GpuRequest& asked, const model::GpuRequest& before)
 }
 
 void check_advice(const Cluster& cluster, const explain::Advice& advice) {
-  if (!applied(cluster, advice).fits()) RC_FAIL("the advice does not help: " + advice.sentence);
+  if (!applied(cluster, advice).fits()) RC_FAIL("the advice does not help: " + advice.text());
   if (advice.kind == explain::AdviceKind::kSmallerRequest &&
       !is_smaller(std::get<explain::RequestChange>(advice.change).request, cluster.request))
-    RC_FAIL("the request is not smaller: " + advice.sentence);
+    RC_FAIL("the request is not smaller: " + advice.text());
 }
 
 struct Tally {

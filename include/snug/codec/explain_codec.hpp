@@ -32,7 +32,8 @@ struct ExplainReply {
   struct Advice {
     std::string kind;
     std::string sentence;
-    std::string command;  // empty: there is none
+    std::string place = {};  // the end of the sentence (explain::Advice); read as a part of it
+    std::string command;     // empty: there is none
   };
   struct Placement {
     explain::PlacementComparison comparison;

@@ -103,8 +103,13 @@ struct RulesChange {
 struct Advice {
   AdviceKind kind = AdviceKind::kWait;
   std::string sentence;
+  /// Where the pod then fits, if it is only its own request that changes: the end of the sentence,
+  /// like `, on node n1`. Empty: the sentence is complete.
+  std::string place = {};
   std::string command;  // a command line that makes or shows the change; empty if there is none
   std::variant<RequestChange, Departures, Moves, NodeChange, RulesChange> change;
+
+  [[nodiscard]] std::string text() const { return sentence + place; }
 };
 
 struct Explanation {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/mutex.hpp"
 #include "snug/service/access_port.hpp"
+#include "snug/service/ports.hpp"
 
 namespace snug::service {
 
@@ -48,9 +50,27 @@ class AdminAccess {
 [[nodiscard]] AccessAnswer no_token();
 [[nodiscard]] AccessAnswer invalid_token();
 
+/// Accepts one token. Thread-safe if `read_token` is.
+class TokenAccess final : public AdminAccess {
+ public:
+  /// `read_token` is called for each question, so that the token may change at any time. `log` gets
+  /// its errors and must outlive this object.
+  using ReadToken = std::function<base::Result<std::string>()>;
+  TokenAccess(ReadToken read_token, Log& log);
+
+  [[nodiscard]] AccessAnswer check(const AccessQuestion& question) override;
+
+ private:
+  const ReadToken read_token_;
+  Log& log_;
+  base::Mutex mutex_;
+  std::string logged_error_ SNUG_GUARDED_BY(mutex_);
+};
+
 /// Accepts the users whom the API server allows the request. It remembers answers for
-/// limits.access_cache_ms, and asks at most limits.access_reviews_per_s new questions per second,
-/// so that a client without rights cannot load the API server.
+/// limits.access_cache_ms. A client without rights cannot load the API server, nor keep others out:
+/// tokens that were valid before, and all others together, have access_reviews_per_s new questions
+/// each. At most access_connections questions are asked at the same time.
 class ReviewedAccess final : public AdminAccess {
  public:
   struct Options {
@@ -58,24 +78,31 @@ class ReviewedAccess final : public AdminAccess {
     /// namespace, gets AccessAnswer::Level::kOwnPods.
     bool tenants = false;
   };
+  struct Parts {
+    AccessPort& port;
+    Log& log;
+    const base::Clock& clock;
+  };
 
-  /// The objects must outlive this one.
-  ReviewedAccess(AccessPort& port, const base::Clock& clock, const base::Limits& limits,
-                 Options options);
+  /// The objects in `parts` must outlive this one.
+  ReviewedAccess(Parts parts, const base::Limits& limits, Options options);
   ~ReviewedAccess() override;
 
   [[nodiscard]] AccessAnswer check(const AccessQuestion& question) override;
 
  private:
   class Memory;
-  [[nodiscard]] AccessAnswer ask(const AccessQuestion& question, std::string_view token);
+  /// Nullopt: the API server did not answer.
+  [[nodiscard]] std::optional<AccessAnswer> ask(const AccessQuestion& question,
+                                                std::string_view token);
+  void log_problem(const base::Error& error);
 
-  AccessPort& port_;
-  const base::Clock& clock_;
+  const Parts parts_;
   const Options options_;
   const std::size_t max_token_bytes_;
   base::Mutex mutex_;
   const std::unique_ptr<Memory> memory_ SNUG_PT_GUARDED_BY(mutex_);
+  std::string logged_error_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::service

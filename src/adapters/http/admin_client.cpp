@@ -1,7 +1,9 @@
 #include "snug/adapters/http/admin_client.hpp"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -30,10 +32,13 @@ std::string normalized_url(std::string url) {
   return is_valid_url ? url : "";
 }
 
+/// Whether the host of `http://HOST:PORT` is this machine for certain.
 bool is_loopback(std::string_view plain_url) {
-  const std::string_view host = plain_url.substr(kPlain.size());
-  return host.starts_with("127.") || host.starts_with("[::1]") || host == "localhost" ||
-         host.starts_with("localhost:");
+  std::string host(plain_url.substr(kPlain.size()));
+  if (!host.ends_with(']')) host.resize(std::min(host.size(), host.rfind(':')));
+  in_addr address{};
+  const bool is_ipv4 = inet_pton(AF_INET, host.c_str(), &address) == 1;
+  return (is_ipv4 && host.starts_with("127.")) || host == "[::1]" || host == "localhost";
 }
 
 void append_escaped(std::string& url, const std::string& text) {

@@ -11,7 +11,7 @@ constexpr std::string_view kFromOutside =
 constexpr std::string_view kPerhapsTls =
     "; it may be a port with TLS: if adminAuth or adminTlsCert is set, name it as "
     "https://HOST:PORT; "
-    "or it is another port than adminListen's";
+    "or it is not the port of adminListen";
 
 std::string seconds_text(std::int64_t time_ms) { return std::to_string(time_ms / 1'000) + " s"; }
 

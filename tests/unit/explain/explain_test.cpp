@@ -25,7 +25,7 @@ using testing::HasSubstr;
 std::string advice_of(const explain::Explanation& explanation, explain::AdviceKind kind) {
   std::string sentences;
   for (const explain::Advice& advice : explanation.advice) {
-    if (advice.kind == kind) sentences += (sentences.empty() ? "" : "; ") + advice.sentence;
+    if (advice.kind == kind) sentences += (sentences.empty() ? "" : "; ") + advice.text();
   }
   return sentences;
 }

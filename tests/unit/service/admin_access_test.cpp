@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "support/fake_ports.hpp"
 
 namespace snug::admin_access_test {
 namespace {
@@ -22,6 +26,7 @@ class ScriptedAccess final : public service::AccessPort {
  public:
   base::Result<std::optional<model::TokenUser>> user_of(std::string_view token) override {
     asked.push_back("token " + std::string(token));
+    meanwhile();
     if (is_down) return base::fail(base::ErrorCode::kUnavailable, "connection refused");
     if (token != "good") return std::optional<model::TokenUser>();
     return std::optional(model::TokenUser{.name = "ann", .groups = {"team"}});
@@ -38,8 +43,15 @@ class ScriptedAccess final : public service::AccessPort {
   }
 
   bool is_down = false;
+  std::function<void()> meanwhile = [] {};  // while a token is being reviewed
   std::vector<std::string> asked;
 };
+
+std::string text_of(const testing::FakeLog& log) {
+  std::string text;
+  for (const std::string& line : log.lines()) text += line + "\n";
+  return text;
+}
 
 class ReviewedAccessTest : public ::testing::Test {
  protected:
@@ -51,7 +63,8 @@ class ReviewedAccessTest : public ::testing::Test {
   ScriptedAccess port_;
   base::ManualClock clock_;
   base::Limits limits_;
-  service::ReviewedAccess access_{port_, clock_, limits_, {.tenants = true}};
+  testing::FakeLog log_;
+  service::ReviewedAccess access_{{port_, log_, clock_}, limits_, {.tenants = true}};
 };
 
 TEST(BearerTokenTest, OnlyOneWordAfterTheSchemeIsAToken) {
@@ -108,7 +121,7 @@ TEST_F(ReviewedAccessTest, ATenantReadsOnlyItsOwnNamespace) {
 }
 
 TEST_F(ReviewedAccessTest, WithoutTenantsNobodyIsATenant) {
-  service::ReviewedAccess closed(port_, clock_, limits_, {.tenants = false});
+  service::ReviewedAccess closed({port_, log_, clock_}, limits_, {.tenants = false});
   EXPECT_EQ(closed.check({"Bearer good", "get", "/v1/pods", "ml"}).status, 403);
   EXPECT_THAT(port_.asked, Not(::testing::Contains(HasSubstr("pods of"))));
 }
@@ -131,7 +144,8 @@ TEST_F(ReviewedAccessTest, WithoutAnAnswerOfTheApiServerNobodyIsAllowedAndTheNex
   const AccessAnswer answer = check("Bearer good");
   EXPECT_EQ(answer.level, Level::kNone);
   EXPECT_EQ(answer.status, 503);
-  EXPECT_THAT(answer.sentence, HasSubstr("connection refused"));
+  EXPECT_THAT(answer.sentence, Not(HasSubstr("connection refused")));
+  EXPECT_THAT(text_of(log_), HasSubstr("who may read the admin port: connection refused"));
   port_.is_down = false;
   EXPECT_EQ(check("Bearer good").level, Level::kAll);
 }
@@ -142,12 +156,54 @@ TEST_F(ReviewedAccessTest, NewQuestionsAreBoundedPerSecondAndRememberedOnesAreNo
   int asked = 0;
   for (int i = 0; i < 1'000; ++i)
     asked += check("Bearer guess" + std::to_string(i)).status == 401 ? 1 : 0;
-  EXPECT_EQ(asked, limits_.access_reviews_per_s - 1);
+  EXPECT_EQ(asked, limits_.access_reviews_per_s - 1) << "the first one was a stranger, too";
   EXPECT_EQ(check("Bearer another").status, 429);
   EXPECT_EQ(check("Bearer good").level, Level::kAll);
+  EXPECT_EQ(check("Bearer good", "/v1/cluster").status, 403) << "strangers keep nobody out";
   clock_.advance(std::chrono::nanoseconds(std::chrono::seconds(1)) / limits_.access_reviews_per_s);
   EXPECT_EQ(check("Bearer another").status, 401);
   EXPECT_EQ(check("Bearer yet-another").status, 429);
+}
+
+TEST_F(ReviewedAccessTest, FewQuestionsAreAskedAtTheSameTime) {
+  std::vector<int> statuses;
+  port_.meanwhile = [&] {
+    if (statuses.size() > 10) return;
+    statuses.push_back(0);
+    const std::size_t mine = statuses.size() - 1;
+    const int status = check("Bearer stranger" + std::to_string(mine)).status;
+    statuses[mine] = status;
+  };
+  EXPECT_EQ(check("Bearer good").level, Level::kAll);
+  EXPECT_EQ(static_cast<std::int64_t>(statuses.size()), limits_.access_connections);
+  EXPECT_EQ(statuses.back(), 429);
+  EXPECT_EQ(statuses.front(), 401);
+  port_.meanwhile = [] {};
+  EXPECT_EQ(check("Bearer later").status, 401) << "the others have ended";
+}
+
+TEST(TokenAccessTest, OnlyTheTokenOfNowIsAccepted) {
+  testing::FakeLog log;
+  base::Result<std::string> token = "secret";
+  service::TokenAccess access([&] { return token; }, log);
+  const auto check = [&](std::string_view header) {
+    return access.check({header, "get", "/v1/nodes", ""});
+  };
+  EXPECT_EQ(check("Bearer secret").level, Level::kAll);
+  for (const char* wrong : {"", "Bearer ", "Bearer secre", "Bearer secrets", "Bearer Secret",
+                            "Bearer secretsecret", "Basic secret"}) {
+    EXPECT_EQ(check(wrong).level, Level::kNone) << wrong;
+    EXPECT_EQ(check(wrong).status, 401) << wrong;
+  }
+  token = "other";
+  EXPECT_EQ(check("Bearer secret").status, 401);
+  EXPECT_EQ(check("Bearer other").level, Level::kAll);
+  token = base::fail(base::ErrorCode::kInvalid, "the file is gone");
+  EXPECT_EQ(check("Bearer other").status, 503);
+  EXPECT_EQ(check("Bearer other").status, 503);
+  EXPECT_THAT(text_of(log), HasSubstr("the file is gone"));
+  EXPECT_EQ(text_of(log).find("the file is gone"), text_of(log).rfind("the file is gone"));
+  EXPECT_THAT(text_of(log), Not(HasSubstr("secret")));
 }
 
 TEST_F(ReviewedAccessTest, ALongTokenIsRefusedUnasked) {
