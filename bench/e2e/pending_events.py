@@ -30,7 +30,7 @@ from harness.scenario import NODES, PODS, Session
 
 OWN_POD = "snug-0"
 POSTERS = 16
-EVENTS_PER_S = 50  # pod_events_per_s of docs/limits.md
+EVENTS_PER_S = 50  # pod_events_per_s of docs/reference/limits.md
 # kube-scheduler's default of 50 would limit how many pods it tries.
 SCHEDULER_CALLS_PER_S = 100
 TOUCH_S = 10

@@ -1,5 +1,5 @@
 // Compares the policies that Snug ships with those of the FGD paper, on all runs of the openb
-// trace; README.md and docs/packing.md quote the table. With --regimes it uses generated workloads,
+// trace; README.md and docs/explanation/packing.md quote the table. With --regimes it uses generated workloads,
 // and with
 // --mig arrivals that request MIG slices, compared with simple rules. --growth shows how the time
 // of a decision grows with the cluster, and --refusals the idle GPUs when pods were refused, both

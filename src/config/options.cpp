@@ -40,7 +40,7 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
   }
   app.get_option("--leader-elect")->expected(0, 1)->default_str("true");
   app.add_option("--limits", line.limits,
-                 "limits on memory, calls and times; docs/limits.md lists them")
+                 "limits on memory, calls and times; docs/reference/limits.md lists them")
       ->type_name("KEY=N");
   try {
     if (const std::string message = parse_flags(app, argc, argv); !message.empty())

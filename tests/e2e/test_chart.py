@@ -14,13 +14,13 @@ from harness.controllers import ControllerManagers
 from harness.controlplane import EXTENDER_USER, ControlPlane
 from harness.extender import Extender
 from harness.helm import CHART, Helm
+from harness.installed import SNUG, kubeconfig_of, start_scheduler
 from harness.kubectl import Kubectl
 from harness.mirror import MILLI
 from harness.objects import gpu_node
 from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Scenario, bind_by_hand
 
-SNUG = "/api/v1/namespaces/snug"
 DEPLOYMENT = "/apis/apps/v1/namespaces/snug/deployments/snug"
 TOKEN = f"{SNUG}/secrets/snug-extender"
 WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/snug"
@@ -249,7 +249,7 @@ class LifeTest(Scenario):
             {"POD_NAME": own["name"], "POD_NAMESPACE": "snug", "POD_UID": own["uid"]}, own["name"])
         self.plane.release_lease()
         extender.start(wait_ready=False)
-        self._start_scheduler(extender.port, own["name"])
+        start_scheduler(self.plane, extender.port, own["name"])
         self.admin.create(PODS, minimal({"gpu-fraction": "0.5"}))
         wait_until("the pod is placed",
                    lambda: self.admin.get(f"{PODS}/probe")["spec"].get("nodeName"), 60)
@@ -257,21 +257,6 @@ class LifeTest(Scenario):
         wait_until("the node shows its shares",
                    lambda: MILLI in self.admin.get(f"{NODES}/n1")["status"]["capacity"])
         self.assertNotIn(" 403 ", extender.log())
-
-    def _kubeconfig_of(self, account):
-        """With a token as a pod of that account gets it."""
-        request = {"spec": {"expirationSeconds": 3600}}
-        token = self.admin.create(f"{SNUG}/serviceaccounts/{account}/token", request)["status"]["token"]
-        return self.plane.pki.kubeconfig(account, self.plane.server, {"token": token})
-
-    def _start_scheduler(self, extender_port, host):
-        kubeconfig = self._kubeconfig_of("snug-scheduler")
-        deployed = self.admin.get(f"{SNUG}/configmaps/snug-scheduler-config")["data"]["scheduler-config.yaml"]
-        path = self.plane.folder / "scheduler-config.yaml"
-        path.write_text(deployed.replace("127.0.0.1:8888", f"127.0.0.1:{extender_port}").replace(
-            "clientConnection:", f"clientConnection:\n  kubeconfig: {kubeconfig}"))
-        self.plane.run("kube-scheduler", [
-            self.plane.programs / "kube-scheduler", f"--config={path}", "--secure-port=0"], host=host)
 
     def _webhook_is_kept(self):
         """What Snug writes into objects of the chart stays when helm changes them; its token can be revoked."""
@@ -321,7 +306,7 @@ class LifeTest(Scenario):
         [pod] = wait_until("the Job has a pod", lambda: self.admin.get(job)["items"])
         [argument] = pod["spec"]["containers"][0]["args"]
         name, value = argument.removeprefix("--").split("=")
-        remover = Extender(self.plane, self._kubeconfig_of(pod["spec"]["serviceAccountName"]), {name: value},
+        remover = Extender(self.plane, kubeconfig_of(self.plane, pod["spec"]["serviceAccountName"]), {name: value},
                            {"POD_NAME": pod["metadata"]["name"], "POD_NAMESPACE": "snug"})
         remover.launch()
         self.assertEqual(remover.process.wait(60), 0, remover.log())

@@ -236,8 +236,8 @@ class DeployTest(Scenario):
                          "of any name")
 
     def _certificates_of_the_page(self):
-        """The folder that the commands of deploy/README.md make."""
-        [commands] = CERTIFICATES.findall((manifests.DEPLOY / "README.md").read_text())
+        """The folder that the commands of docs/how-to/install-shared.md make."""
+        [commands] = CERTIFICATES.findall((manifests.ROOT / "docs/how-to/install-shared.md").read_text())
         folder = tempfile.TemporaryDirectory(prefix="snug-pki-")
         self.addCleanup(folder.cleanup)
         follow_page(commands, folder.name)

@@ -215,14 +215,14 @@ class KubectlTest(Kubectl, Scenario):
                          [cluster["usedMemoryMiB"], cluster["usedComputeMilli"]])
 
     def test_kubectl_the_demo(self):
-        """kubectl: the demo's last part shows a node as README.md does"""
+        """kubectl: the demo's last part shows a node as the page does"""
         need_policies(self)
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown):
             show_node.run(self.plane.programs)
         block = shown.getvalue().partition("\n\n")[2]
         self.assertIn("gpu-milli       982       982", block)
-        self.assertIn(f"```\n{block}```\n", (manifests.ROOT / "README.md").read_text())
+        self.assertIn(f"```\n{block}```\n", (manifests.ROOT / "docs/how-to/mirror-shares.md").read_text())
 
 
 class KubectlWithTheWebhookTest(Kubectl, Scenario):

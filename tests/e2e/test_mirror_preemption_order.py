@@ -103,7 +103,7 @@ class NominatedTest(MirrorScenario):
         self.post_pods(share("third", "1", "high"))
         self.wait_refused("third", "preemption: ")
         self.assertEqual(self.evicted(), first | second)
-        self.delete_pod("third")  # docs/preemption.md: it might be bound in place of one of them
+        self.delete_pod("third")  # docs/explanation/preemption.md: it might be bound in place of one of them
         for name in first | second:
             self.end(name)
         self.wait_bound("first")
@@ -140,7 +140,7 @@ class NominatedTest(MirrorScenario):
         self.post_pods(share("second", "0.5", "high"))
         self.wait_refused("second", "preemption: ")
         self.assertFalse(self.pod("second")["status"].get("nominatedNodeName"))
-        # docs/preemption.md: where no pod of lower priority is left, kube-scheduler may take back the
+        # docs/explanation/preemption.md: where no pod of lower priority is left, kube-scheduler may take back the
         # nomination of `first` in the moment in which the victims end.
         self.delete_pod("second")
         for name in first:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from programs import BUILD, FIRST_LINE, ROOT, SNUGCTL, run, start
 
-GUIDE = (ROOT / "docs/policy-guide.md").read_text()
+GUIDE = (ROOT / "docs/how-to/write-policies.md").read_text()
 POLICY = "version: 1\ndefault: a\nprofiles: {a: {terms: [{term: spread, weight: 1}]}}\n"
 
 

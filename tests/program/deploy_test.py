@@ -16,6 +16,7 @@ import yaml
 from programs import EXTENDER, ROOT, SNUGCTL, run, start_extender
 
 DEPLOY = ROOT / "deploy"
+HOW_TO = ROOT / "docs/how-to"
 SHAPES = ("dedicated.yaml", "shared-extender.yaml")
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # where a program in a pod looks for its token
 
@@ -75,7 +76,7 @@ class KustomizationTest(unittest.TestCase):
 class AdmissionTest(unittest.TestCase):
     def test_only_the_dedicated_shape_wants_its_scheduler(self):
         [kustomization] = documents(DEPLOY / "kustomization.yaml")
-        [shared] = re.findall(r"kubectl apply -f deploy/rbac\.yaml (.*\n.*)", (DEPLOY / "README.md").read_text())
+        [shared] = re.findall(r"kubectl apply -f deploy/rbac\.yaml (.*\n.*)", (HOW_TO / "install-shared.md").read_text())
         self.assertIn("admission-dedicated.yaml", kustomization["resources"])
         self.assertEqual(re.findall(r"deploy/(\S+)", shared), [
             "admission-policy.yaml", "admission-pods.yaml", "admission-devices.yaml", "node-capacity.yaml",
@@ -122,7 +123,7 @@ class AdmissionTest(unittest.TestCase):
 class WebhookTest(unittest.TestCase):
     def setUp(self):
         self.objects = documents(DEPLOY / "admission-webhook.yaml")
-        self.page = (DEPLOY / "README.md").read_text()
+        self.page = (HOW_TO / "complete-pods.md").read_text()
 
     def _only(self, kind):
         [value] = [value for value in self.objects if value["kind"] == kind]
@@ -238,12 +239,12 @@ class ExtenderTest(unittest.TestCase):
         [extender] = config["extenders"]
         place = extender["urlPrefix"].removeprefix("https://")
         self.assertIn(f"--listen={place}\n", (DEPLOY / "shared-extender.yaml").read_text())
-        self.assertIn(f"DNS:{extender['tlsConfig']['serverName']}\\n", (DEPLOY / "README.md").read_text())
+        self.assertIn(f"DNS:{extender['tlsConfig']['serverName']}\\n", (HOW_TO / "install-shared.md").read_text())
 
 
-class ReadmeTest(unittest.TestCase):
+class InstallPageTest(unittest.TestCase):
     def test_its_inventory_is_one(self):
-        text = re.search(r"snug\.dev/inventory='([^']*)'", (DEPLOY / "README.md").read_text())[1]
+        text = re.search(r"snug\.dev/inventory='([^']*)'", (HOW_TO / "install.md").read_text())[1]
         schema = json.loads((ROOT / "api/inventory.schema.json").read_text())
         jsonschema.Draft202012Validator(schema).validate(json.loads(text))
         self.assertTrue(json.loads(text)["gpus"])

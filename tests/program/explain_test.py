@@ -76,7 +76,7 @@ class ExplainTest(unittest.TestCase):
             "  - with the label snug.dev/pool=auto, node n2 would take the pod; its current value limits which pods the node "
             "takes\n"
             "      kubectl label node n2 --overwrite snug.dev/pool=auto\n")))
-        guide = (ROOT / "docs/operations.md").read_text()
+        guide = (ROOT / "docs/how-to/debug.md").read_text()
         self.assertIn(f"```\n$ snugctl explain team/w\n{done.stdout}```\n", guide, "the example of the guide")
         self.assertIn("  n2  WrongPool:", self.explain("-n", "team", "w", "-o", "wide").stdout)
 

@@ -1,4 +1,4 @@
-"""docs/user-guide.md: each example gets what the page says, and each command of it works. The pod of README.md
+"""docs/how-to/request-gpus.md: each example gets what the page says, and each command of it works. The pod of README.md
 is whole and is placed as it stands."""
 
 import json
@@ -12,7 +12,7 @@ import yaml
 
 from programs import ROOT, post, run, start_on
 
-GUIDE = ROOT / "docs/user-guide.md"
+GUIDE = ROOT / "docs/how-to/request-gpus.md"
 NODES = ROOT / "deploy/examples/nodes.yaml"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 REFUSED = re.compile(r"(\S+) refused: (.+)")

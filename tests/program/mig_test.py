@@ -1,4 +1,4 @@
-"""snugctl mig as people run it, and docs/mig-cards.md: its commands print what the page says."""
+"""snugctl mig as people run it, and docs/reference/mig-cards.md: its commands print what the page says."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import unittest
 
 from programs import ROOT, SNUGCTL, run
 
-PAGE = ROOT / "docs/mig-cards.md"
+PAGE = ROOT / "docs/reference/mig-cards.md"
 
 
 def mig(*words):

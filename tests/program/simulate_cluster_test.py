@@ -259,7 +259,7 @@ class RoundTripTest(ClusterTest):
     maxDiff = None
 
     def test_the_example_of_the_page(self):
-        """The table in docs/packing.md: twelve nodes whose pods, drawn at random, were spread."""
+        """The table in docs/how-to/simulate.md: twelve nodes whose pods, drawn at random, were spread."""
         nodes = [node(f"gpu-{number}", [gpu(index, "NVIDIA-A100-SXM4-80GB", 81920) for index in range(8)])
                  for number in range(12)]
         for item in nodes:
@@ -270,7 +270,7 @@ class RoundTripTest(ClusterTest):
         self.start_on(self.cluster(*nodes), "--policy", ROOT / "policies/spread.yaml")
         pods = self.bind_all(pod(f"p{number}", {"gpu-fraction": request}) for number, request in enumerate(requests))
         table = run(SNUGCTL, "simulate", "--cluster", self.cluster(*nodes, *pods)).stdout
-        page = (ROOT / "docs/packing.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/how-to/simulate.md").read_text(encoding="utf-8")
         self.assertEqual(table, re.search(r"```\n(12 nodes.*?\n)```\n", page, re.DOTALL)[1])
 
     def test_the_simulation_counts_and_chooses_what_the_extender_did(self):

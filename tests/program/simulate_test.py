@@ -190,7 +190,7 @@ class SlicesTest(SimulateTest):
         said = " ".join(self.run_ctl("--help").stdout.split())
         self.assertIn("optional mig: 1 if the GPUs are in MIG mode", said)
         self.assertIn("m PROFILE [LIFETIME]", said)
-        page = " ".join((ROOT / "docs/packing.md").read_text(encoding="utf-8").split())
+        page = " ".join((ROOT / "docs/how-to/simulate.md").read_text(encoding="utf-8").split())
         for key in self.report(*self.slices("m 7g.40gb\n"))["mig"]:
             self.assertIn(f"`{key}`", page)
         for row in ("memory slices in use", "MIG pods rejected", "MIG pods of 4 slices or more rejected"):

@@ -326,18 +326,31 @@ class ManyNodesTest(unittest.TestCase):
 
 
 class PageTest(unittest.TestCase):
-    def test_each_command_of_the_page_prints_what_stands_below_it(self):
+    """Pages whose examples are of the demo."""
+    PAGES = ("docs/reference/snugctl.md", "docs/tutorial/laptop.md")
+
+    def setUp(self):
         demo = start(self, "/usr/bin/python3", ROOT / "deploy/demo/demo.py", "--extender", EXTENDER, "--serve")
-        admin = re.search(r"and people at (\S+)\.\n", demo.stdout.readline())[1]
-        for line in demo.stdout:
-            if line.startswith("Ctrl-C ends it"):
-                break
-        shown = re.findall(r"^```\n\$ snugctl ([^\n]*)\n(.*?)^```$", (ROOT / "docs/snugctl.md").read_text(), re.M | re.S)
-        self.assertGreaterEqual(len(shown), 3)
-        for command, output in shown:
-            with self.subTest(command):
-                terminal = Terminal(self, [SNUGCTL, *command.split(), "--server", admin], (120, 50), {**UTF8, "NO_COLOR": "1"})
-                self.assertEqual(terminal.read_all().replace("\r\n", "\n"), output)
+        first = demo.stdout.readline()
+        self.admin = re.search(r"and people at (\S+)\.\n", first)[1]
+        self.demo = [first, *iter(demo.stdout.readline, "Ctrl-C ends it.\n")]
+
+    def test_each_command_of_a_page_prints_what_stands_below_it(self):
+        for page in self.PAGES:
+            shown = re.findall(r"^```\n\$ snugctl ([^\n]*)\n(.*?)^```$", (ROOT / page).read_text(), re.M | re.S)
+            self.assertGreaterEqual(len(shown), 2, page)
+            for command, output in shown:
+                with self.subTest(page=page, command=command):
+                    terminal = Terminal(self, [SNUGCTL, *command.split(), "--server", self.admin], (120, 50),
+                                        {**UTF8, "NO_COLOR": "1"})
+                    self.assertEqual(terminal.read_all().replace("\r\n", "\n"), output)
+
+    def test_the_tutorial_shows_lines_of_the_demo(self):
+        [shown] = re.findall(r"^\$ bash deploy/demo.sh\n(.*?)^```$", (ROOT / self.PAGES[1]).read_text(), re.M | re.S)
+        lines = [line for line in shown.splitlines(keepends=True) if line != "…\n"]
+        self.assertGreater(len(lines), 8)
+        demo = iter(self.demo)
+        self.assertEqual([line for line in lines if line not in demo], [], "in this order")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ LIMITS = "include/snug/base/limits.hpp"
 REASONS = "include/snug/model/reasons.hpp"
 KEYS = "src/request/annotation_keys.cpp"
 KEYS_SCHEMA = "api/annotations.schema.json"
-KEYS_GUIDE = "docs/user-guide.md"
+KEYS_GUIDE = "docs/how-to/request-gpus.md"
 TERMS = "src/score/terms.cpp"
 TERM_BOUND = "include/snug/score/terms.hpp"
 DEFAULT_POLICY = "policies/tight.yaml"
@@ -42,7 +42,7 @@ _FIXED_LIMIT = r'ROW\(\s*(\w+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)'
 
 
 def limit_row(key, *cells):
-    """A row of docs/limits.md: the key or name, its numbers, and the meaning."""
+    """A row of docs/reference/limits.md: the key or name, its numbers, and the meaning."""
     *numbers, meaning = cells
     return f"| `{key}` | {' | '.join(map(_grouped, numbers))} | {meaning} |"
 
@@ -67,8 +67,8 @@ def _compare_tables(doc, doc_text, expected, key_pattern):
 
 
 def limits_documented(tree):
-    """docs/limits.md has the same rows as base/limits.hpp, of the keys and of the fixed limits."""
-    doc = "docs/limits.md"
+    """docs/reference/limits.md has the same rows as base/limits.hpp, of the keys and of the fixed limits."""
+    doc = "docs/reference/limits.md"
     yield from _missing(tree, doc, LIMITS)
     if not (tree.has(doc) and tree.has(LIMITS)):
         return
@@ -82,8 +82,8 @@ def limits_documented(tree):
 
 
 def reasons_documented(tree):
-    """docs/reasons.md has the same codes, evictability and sentences as model/reasons.hpp."""
-    doc = "docs/reasons.md"
+    """docs/reference/reasons.md has the same codes, evictability and sentences as model/reasons.hpp."""
+    doc = "docs/reference/reasons.md"
     yield from _missing(tree, doc, REASONS)
     if not (tree.has(doc) and tree.has(REASONS)):
         return
@@ -159,13 +159,13 @@ def names_exist(tree):
                         tree, posixpath.dirname(doc), name):
                     yield Finding(doc, line, f"`{name}` is no file of this tree")
             cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
-            if doc == "docs/life-of-a-pod.md" and len(cells) == 4 and cells[2].startswith("`"):
+            if doc == "docs/explanation/life-of-a-pod.md" and len(cells) == 4 and cells[2].startswith("`"):
                 yield from _functions_exist(tree, doc, line, cells)
 
 
 def policies_in_guide(tree):
-    """docs/policy-guide.md names every shipped policy, every score term and the terms' bound."""
-    doc = "docs/policy-guide.md"
+    """docs/how-to/write-policies.md names every shipped policy, every score term and the terms' bound."""
+    doc = "docs/how-to/write-policies.md"
     yield from _missing(tree, doc, TERMS, TERM_BOUND)
     guide = tree.text(doc) if tree.has(doc) else ""
     for path in tree.under(["policies"], (".yaml",)):
@@ -253,16 +253,15 @@ def annotations_in_api(tree):
 
 
 def settings_documented(tree):
-    """The table of settings in docs/operations.md has the same keys as the program."""
-    doc, rows = "docs/operations.md", "src/config/option_table.cpp"
+    """The table of settings in docs/reference/settings.md has the same keys as the program."""
+    doc, rows = "docs/reference/settings.md", "src/config/option_table.cpp"
     yield from _missing(tree, doc, rows)
     if not (tree.has(doc) and tree.has(rows)):
         return
     keys = re.findall(r'^    \{"([a-z][A-Za-z]*)", "', tree.text(rows), re.M)
     if not keys:
         yield Finding(rows, 1, "no setting can be read here")
-    section = re.search(r"^## Settings$.*?(?=^##)", tree.text(doc) + "\n##", re.M | re.S)
-    text = section[0] if section else ""
+    text = tree.text(doc).partition("\n## ")[0]
     described = [key for cell in re.findall(r"^\| (`[^|]*) \|", text, re.M) for key in re.findall(r"`(\w+)`", cell)]
     for key in keys:
         if key not in described:

@@ -1,4 +1,4 @@
-// The settings of the service (docs/operations.md describes them).
+// The settings of the service (docs/reference/settings.md describes them).
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 """The request of each container of a pod, read from the pod, and its charge on one GPU.
 
-Written from docs/user-guide.md and not from Snug's code: if the two disagree, a scenario fails.
+Written from docs/how-to/request-gpus.md and not from Snug's code: if the two disagree, a scenario fails.
 """
 
 import fnmatch

@@ -15,14 +15,14 @@ class Helm:
         if code != 0:
             raise RuntimeError(f"{BUILD} failed")
         self._plane = plane
-        self._program = f"{folder.strip()}/helm"
+        self.program = f"{folder.strip()}/helm"
         home = plane.folder / "helm"
         self._env = {"KUBECONFIG": str(plane.kubeconfig("helm", "kubernetes-admin", ["system:masters"])),
                      **{f"HELM_{name}_HOME": str(home / name.lower()) for name in ("CACHE", "CONFIG", "DATA")}}
 
     def call(self, *words):
         """(exit code, what it printed)."""
-        return all_output_of([self._program, *words, "--namespace", "snug"], self._env, None)
+        return all_output_of([self.program, *words, "--namespace", "snug"], self._env, None)
 
     def must(self, *words):
         """As call(), but it must succeed: what it printed."""

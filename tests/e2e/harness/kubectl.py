@@ -33,6 +33,10 @@ class Kubectl:
         """(exit code, what the plug-in printed)."""
         return all_output_of([self._program, "snug", *words], self._env, None)
 
+    def shell(self, commands, env):
+        """(exit code, what bash printed), with kubectl and its plug-in in the path."""
+        return all_output_of(["bash", "-ec", commands], {**self._env, **env}, None)
+
     def completions(self, *words):
         """The lines with which kubectl completes the last of the words."""
         _, text = all_output_of([self._program, "__complete", *words], self._env, None)

@@ -1,4 +1,4 @@
-"""An agent that creates the reserved slices of a node, as docs/operations.md requires; in memory,
+"""An agent that creates the reserved slices of a node, as docs/how-to/mig.md requires; in memory,
 because there is no card.
 """
 

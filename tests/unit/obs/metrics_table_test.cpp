@@ -1,4 +1,4 @@
-// The table of metrics in docs/operations.md lists what GET /metrics serves: the same names, the
+// The table of metrics in docs/reference/metrics.md lists what GET /metrics serves: the same names, the
 // same labels and, where the table lists the values of a label, the same values.
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ Labels read_labels(const std::string& cell) {
 }
 
 Table documented() {
-  std::ifstream file(SNUG_SOURCE_DIR "/docs/operations.md");
+  std::ifstream file(SNUG_SOURCE_DIR "/docs/reference/metrics.md");
   const std::regex row(R"(\| (`snug_\w+`(?:, `snug_\w+`)*) \|([^|]*)\|.*)");
   Table table;
   std::smatch cells;
@@ -86,7 +86,7 @@ Table served() {
 TEST(MetricsTableTest, TheTableListsWhatIsServed) {
   const Table expected = documented();
   Table actual = served();
-  ASSERT_FALSE(expected.empty()) << "no row of a metric in docs/operations.md";
+  ASSERT_FALSE(expected.empty()) << "no row of a metric in docs/reference/metrics.md";
   for (const auto& [metric, labels] : expected) {
     for (const auto& [label, values] : labels) {
       // Values that depend on the cluster.
