@@ -68,12 +68,9 @@ class AlertsTest(unittest.TestCase):
                 self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
                 self.assertTrue(rule["annotations"]["summary"])
 
-    def test_each_description_names_a_heading_of_the_operators_page(self):
-        page = (ROOT / "docs/operations.md").read_text()
-        headings = set(re.findall(r"^#+ (.*)$", page, re.M))
-        for name, rule in self.rules.items():
-            named = re.search(r'docs/operations\.md, "([^"]+)"', rule["annotations"]["description"])
-            self.assertIn(named and named[1], headings, name)
+    def test_each_description_names_its_heading_of_the_runbook(self):
+        for name, rule in self.rules.items():  # tests/tidy compares the headings with the alerts
+            self.assertTrue(rule["annotations"]["description"].endswith(f'See docs/operations.md, "{name}".'), name)
 
     def test_each_series_is_served_from_the_start(self):
         _, admin = start_extender(self)

@@ -271,6 +271,23 @@ def settings_documented(tree):
             yield Finding(doc, 1, f"there is no setting `{key}`")
 
 
+RULES, RUNBOOK, RUNBOOK_LINES = "deploy/alerts/rules.yaml", "docs/operations.md", 150
+
+
+def alerts_in_runbook(tree):
+    """docs/operations.md has at most 150 lines and one heading for each alert of deploy/alerts/rules.yaml, in that order."""
+    yield from _missing(tree, RULES, RUNBOOK)
+    if not (tree.has(RULES) and tree.has(RUNBOOK)):
+        return
+    text = tree.text(RUNBOOK)
+    if (count := len(text.splitlines())) > RUNBOOK_LINES:
+        yield Finding(RUNBOOK, count, f"{count} lines; at most {RUNBOOK_LINES}")
+    alerts = [rule["alert"] for group in yaml.safe_load(tree.text(RULES))["groups"] for rule in group["rules"]]
+    headings = re.findall(r"^##+ (.*)$", text, re.M)
+    if headings != alerts:
+        yield Finding(RUNBOOK, 1, f"the headings must be the alerts: {', '.join(alerts)}")
+
+
 def alerts_tested(tree):
     """Each alert of deploy/alerts/rules.yaml has a case in tests/alerts/cases.yaml in which it fires, and one in which not."""
     rules, cases = "deploy/alerts/rules.yaml", "tests/alerts/cases.yaml"

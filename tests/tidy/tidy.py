@@ -49,6 +49,7 @@ CHECKS = {check.__name__: check for check in (
     documents.annotations_in_api,
     documents.settings_documented,
     documents.alerts_tested,
+    documents.alerts_in_runbook,
     documents.files_in_architecture,
     documents.names_exist,
     threats.threats_have_tests,
