@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests of whole programs: the demo, the benches' verdicts, signals, deploy/, the image, the Debian packages,
-the files for a forge, the user guide, the dashboard, the end-to-end tests' judge, a machine without Go.
+the files for a forge, the documents and their site, the dashboard, the end-to-end tests' judge, a machine without Go.
 
     SNUG_PROGRAMS=FOLDER tests/program/run.py [TEXT]         only tests whose name contains TEXT
     SNUG_PROGRAMS=FOLDER tests/program/run.py --but TEXT     only those whose name does not
