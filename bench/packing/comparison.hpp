@@ -1,4 +1,4 @@
-// Compares policies over all runs of the trace: the means that README and docs/explanation/packing.md quote,
+// Compares policies over all runs of the trace: the means that docs/explanation/packing.md quotes,
 // and whether they are within their bounds.
 #pragma once
 

@@ -1,11 +1,11 @@
 // Compares the policies that Snug ships with those of the FGD paper, on all runs of the openb
-// trace; README.md and docs/explanation/packing.md quote the table. With --regimes it uses generated workloads,
-// and with
-// --mig arrivals that request MIG slices, compared with simple rules. --growth shows how the time
-// of a decision grows with the cluster, and --refusals the idle GPUs when pods were refused, both
-// with the default policy. Exit code 1: a published figure is not reproduced, the default policy
-// misses a bound, is behind FGD in some regime or behind the best rule for slices, its decisions
-// take too long, or the chart cannot be written. Exit code 2: a flag or a file is wrong.
+// trace; docs/explanation/packing.md quotes the table, and README.md a part of it. With --regimes
+// it uses generated workloads, and with --mig arrivals that request MIG slices, compared with
+// simple rules. --growth shows how the time of a decision grows with the cluster, and --refusals
+// the idle GPUs when pods were refused, both with the default policy. Exit code 1: a published
+// figure is not reproduced, the default policy misses a bound, is behind FGD in some regime or
+// behind the best rule for slices, its decisions take too long, or the chart cannot be written.
+// Exit code 2: a flag or a file is wrong.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // All limits of Snug on the sizes of queues and bodies, on nesting depths and on waits. No other
 // file may define such a limit. If a constant elsewhere looks like a limit, its comment says why it
-// is not one. docs/reference/limits.md repeats the two tables below; tests/tidy compares it with them.
+// is not one. docs/reference/limits.md repeats the two tables below; tests/tidy compares it.
 //
 // SNUG_LIMITS has the limits that an operator may set under `limits:` in the configuration file.
 // Its rows are (C++ name, key, default, smallest, largest, meaning). SNUG_FIXED_LIMITS has the

@@ -1,6 +1,6 @@
 // Chooses the victims on one node: the pods whose eviction frees the GPUs, CPU, memory and pod slot
 // that the preemptor needs. Corrects the choice of kube-scheduler, which knows only CPU, memory and
-// extended resources and may have chosen no victim. docs/explanation/preemption.md has the rules. Pure.
+// extended resources and may have chosen no victim. Pure. Rules: docs/explanation/preemption.md.
 #pragma once
 
 #include <span>

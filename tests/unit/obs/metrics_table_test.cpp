@@ -1,5 +1,5 @@
-// The table of metrics in docs/reference/metrics.md lists what GET /metrics serves: the same names, the
-// same labels and, where the table lists the values of a label, the same values.
+// The table of metrics in docs/reference/metrics.md lists what GET /metrics serves: the same names,
+// the same labels and, where the table lists the values of a label, the same values.
 #include <gtest/gtest.h>
 
 #include <fstream>
