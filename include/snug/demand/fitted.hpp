@@ -5,8 +5,8 @@
 //
 // Sources:
 //   [packing]  docs/explanation/packing.md. Values were compared on eight orders in which the pods
-//              of openb (a public trace) arrive, and on the first seeds of `packing_bench --regimes`.
-//              The table of regimes on that page is for seeds 11 and 12.
+//              of openb (a public trace) arrive, and on the first seeds of
+//              `packing_bench --regimes`. The table of regimes on that page is for seeds 11 and 12.
 //   [18]       docs/decisions/0018.
 //   [FGD]      Weng et al., "Beware of Fragmentation", USENIX ATC 2023.
 //   [sim]      An independent simulator that replayed openb by the protocol of FGD.
