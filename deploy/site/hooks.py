@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[([^][]*)\]\(([^)\s#]+)([^)\s]*)\)")
 HOME = "docs/README.md"
 FOLDER = ""
+ITEM = re.compile(r"(?:[-*]|\d+\.) +")
 
 
 def path_of(uri):
@@ -46,6 +47,28 @@ def targets_of(path):
                 yield target
 
 
+def indented(markdown):
+    """As Python-Markdown wants it: what belongs to an item of a list is indented by four columns, whatever the width of its
+    marker, and there is a blank line before code, and before an item that follows a paragraph of the item before."""
+    lines, widths, fenced, paragraphs = [], [], False, False  # widths: where the text of each open item begins
+    for line in markdown.split("\n"):
+        text = line.lstrip(" ")
+        column = len(line) - len(text)
+        marker = None if fenced else ITEM.match(text)
+        if text and not fenced:
+            while widths and column < widths[-1]:
+                widths.pop()
+            if lines and lines[-1] and (marker and paragraphs or text.startswith("```")):
+                lines.append("")
+        extra = max(column - (widths[-1] if widths else 0), 0)
+        lines.append(" " * (4 * len(widths) + extra) + text if text else "")
+        paragraphs = not marker and (paragraphs or not text)
+        if marker:
+            widths.append(column + len(marker[0]))
+        fenced ^= text.startswith("```")
+    return "\n".join(lines)
+
+
 def on_config(config):
     [pages] = [section["Explanation"] for section in config.nav if "Explanation" in section]
     decisions = sorted(path.name for path in (ROOT / "docs/decisions").glob("*.md"))
@@ -76,4 +99,4 @@ def on_page_markdown(markdown, page, config, files):
         return f"[{match[1]}]({posixpath.relpath(uri_of(target), folder)}{match[3]})" if target else match[1]
     parts = text_parts(markdown)
     parts[::2] = [LINK.sub(relinked, part) for part in parts[::2]]
-    return "".join(parts)
+    return indented("".join(parts))

@@ -15,6 +15,29 @@ BUILD = "deploy/site/build.sh"
 LOADED = {"script": "src", "img": "src", "source": "srcset", "iframe": "src", "link": "href", "video": "src", "object": "data"}
 
 
+class Paragraphs(HTMLParser):
+    """The lines of a page's paragraphs."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.lines, self._inside = [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "p":
+            self._inside = True
+            self.lines.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = self._inside and tag != "p"
+
+    def handle_data(self, data):
+        if self._inside:
+            first, *rest = data.split("\n")
+            self.lines[-1] += first
+            self.lines += rest
+
+
 class Loads(HTMLParser):
     """What a page loads from another server."""
 
@@ -44,6 +67,8 @@ class SiteTest(unittest.TestCase):
         self.assertGreater(len(pages), 60)
         for page in pages:
             self.assertEqual(Loads(page.read_text()).found, [], page)
+            marks = [line for line in Paragraphs(page.read_text()).lines if re.match(r" *(?:\d{1,2}\.|-|```|\|) ", line)]
+            self.assertEqual(marks, [], f"{page}: this is no text")
         for style in site.rglob("*.css"):
             self.assertEqual(re.findall(r"url\(['\"]?(?:https?:)?//[^)]*|@import[^;]*//[^;]*", style.read_text()), [], style)
         self.assertTrue((site / "tree/deploy/examples/mps.yaml").is_file(), "a file of the tree that a page names")
