@@ -114,6 +114,20 @@ class ResultsTest(ClusterTest):
         done = self.run_ctl(*self.trace("p 0\n"))
         self.assertEqual(done.stderr, 'snugctl: warning: 1 pod with gpu_spec "Z9", a model that no node has (x)\n')
 
+    def test_the_requests_of_the_guide_to_migrate(self):
+        """What a row has for another system is simulated as what it has for Snug."""
+        page = (ROOT / "docs/how-to/migrate.md").read_text(encoding="utf-8")
+        rows = [list(map(yaml.safe_load, row)) for row in re.findall(r"^\| `(\{.*?\})` \| `(\{.*?\})` \|$", page, re.M)]
+        self.assertGreater(len(rows), 4)
+        for limits, annotations in rows:
+            with self.subTest(limits):
+                cluster = self.cluster(node("a", [gpu(0, memory=8192), gpu(1, memory=8192)]), pod("ours", annotations), pod(
+                    "theirs", limits={key: str(value) for key, value in limits.items()}))
+                pods = json.loads(self.run_ctl("--cluster", cluster, "--json", "-").stdout)["cluster"]["pods"]
+                ours, theirs = (row["request"].replace("=4Gi", "=4096") for row in pods)
+                self.assertEqual(ours, theirs)
+                self.assertEqual([row["refused"] for row in pods], [None, None])
+
     def test_no_name_controls_the_terminal(self):
         done = self.run_ctl("--cluster", self.cluster(
             node("a", [gpu(0)]), pod("amd\x1b[2J", limits={"amd.com/gpu": "1"}), pod("two\x1b[2J", {"gpu-fraction": "2"})))
