@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "app/admin_tls.hpp"
@@ -332,6 +334,13 @@ base::Result<void> Extender::open_admin(const std::function<void(std::string_vie
   Parts& parts = *parts_;
   if (options_.admin_auth == config::AdminAuth::kToken) {
     const auto read_token = [this]() -> base::Result<std::string> {
+      // Reading a pipe could wait for ever.
+      std::error_code error;
+      if (std::filesystem::is_other(options_.admin_token_file, error)) {
+        return base::fail(
+            base::ErrorCode::kInvalid,
+            "adminTokenFile: " + options_.admin_token_file + ": must be a regular file");
+      }
       auto token = config::read_token_file(options_.admin_token_file, options_.limits);
       if (!token) return base::fail(token.error().code, "adminTokenFile: " + token.error().message);
       return token;

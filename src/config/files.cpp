@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -41,9 +42,11 @@ base::Result<std::string> read_token_file(const std::string& path, const base::L
   base::Result<std::string> token = read_file(path, limits.max_token_bytes);
   if (!token) return token;
   while (token->ends_with('\n') || token->ends_with('\r')) token->pop_back();
-  if (token->empty() || token->find_first_of(" \t\r\n") != token->npos) {
+  const bool is_token =
+      !token->empty() && std::ranges::all_of(*token, [](char c) { return c > ' ' && c <= '~'; });
+  if (!is_token) {
     return base::fail(base::ErrorCode::kInvalid,
-                      path + ": must contain one token, without blanks and line breaks");
+                      path + ": must contain one token: printable ASCII characters without blanks");
   }
   return token;
 }

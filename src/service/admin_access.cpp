@@ -86,10 +86,10 @@ AccessAnswer TokenAccess::check(const AccessQuestion& question) {
 class ReviewedAccess::Memory {
  public:
   explicit Memory(const base::Limits& limits)
-      : lifetime_(limits.access_cache_ms),
+      : limits_(limits),
+        lifetime_(limits.access_cache_ms),
         most_at_once_(limits.access_connections),
         strangers_(limits),
-        known_users_(limits),
         answers_(static_cast<std::size_t>(limits.max_access_answers)),
         valid_tokens_(static_cast<std::size_t>(limits.max_access_answers)) {}
 
@@ -101,11 +101,12 @@ class ReviewedAccess::Memory {
 
   /// Whether a question about the token may be asked now. If so, question_ended() must follow.
   [[nodiscard]] bool begin_question(std::string_view token, base::TimePoint now) {
-    if (at_once_ >= most_at_once_) return false;
-    Allowance& allowance = valid_tokens_.find(token) == nullptr ? strangers_ : known_users_;
-    if (!allowance.take(now)) return false;
-    ++at_once_;
-    return true;
+    std::optional<Allowance> own = valid_tokens_.take(token);
+    const std::int64_t most = own ? most_at_once_ : most_at_once_ / 2;
+    const bool may_ask = at_once_ < most && (own ? *own : strangers_).take(now);
+    if (own) valid_tokens_.put(token, *own);
+    at_once_ += may_ask ? 1 : 0;
+    return may_ask;
   }
 
   /// `answer`: nullopt: the API server gave none.
@@ -116,8 +117,8 @@ class ReviewedAccess::Memory {
     answers_.put(key, {*answer, now});
     if (answer->status == kUnauthorized) {
       valid_tokens_.take(token);
-    } else {
-      valid_tokens_.put(token, true);
+    } else if (valid_tokens_.find(token) == nullptr) {
+      valid_tokens_.put(token, Allowance(limits_));
     }
   }
 
@@ -142,17 +143,17 @@ class ReviewedAccess::Memory {
     }
 
    private:
-    const base::TimePoint::duration time_per_question_;
+    base::TimePoint::duration time_per_question_;
     base::TimePoint next_ = base::TimePoint::min();
   };
 
+  const base::Limits limits_;
   const std::chrono::milliseconds lifetime_;
   const std::int64_t most_at_once_;
   std::int64_t at_once_ = 0;
-  Allowance strangers_;
-  Allowance known_users_;
+  Allowance strangers_;  // of all tokens that are not in valid_tokens_
   Recent<Known> answers_;
-  Recent<bool> valid_tokens_;
+  Recent<Allowance> valid_tokens_;
 };
 
 ReviewedAccess::ReviewedAccess(Parts parts, const base::Limits& limits, Options options)
@@ -163,7 +164,9 @@ ReviewedAccess::ReviewedAccess(Parts parts, const base::Limits& limits, Options 
 
 ReviewedAccess::~ReviewedAccess() = default;
 
-AccessAnswer ReviewedAccess::check(const AccessQuestion& question) {
+AccessAnswer ReviewedAccess::check(const AccessQuestion& asked) {
+  AccessQuestion question = asked;
+  if (!options_.tenants) question.name_space = {};
   const auto token = bearer_token(question.authorization);
   if (!token) return no_token();
   if (token->size() > max_token_bytes_) return invalid_token();
@@ -180,7 +183,14 @@ AccessAnswer ReviewedAccess::check(const AccessQuestion& question) {
                      "too many clients ask whether they are allowed; try again in a second");
     }
   }
-  const std::optional<AccessAnswer> answer = ask(question, *token);
+  std::optional<AccessAnswer> answer;
+  try {
+    answer = ask(question, *token);
+  } catch (...) {
+    const base::MutexLock lock(mutex_);
+    memory_->end_question(key, *token, std::nullopt, parts_.clock.now());
+    throw;
+  }
   const base::MutexLock lock(mutex_);
   memory_->end_question(key, *token, answer, parts_.clock.now());
   return answer ? *answer : no_answer();
@@ -200,7 +210,7 @@ std::optional<AccessAnswer> ReviewedAccess::ask(const AccessQuestion& question,
       parts_.port.may_request(*user, question.verb, question.path);
   if (!may_request) return unanswered(may_request.error());
   if (*may_request) return allowed(AccessAnswer::Level::kAll);
-  if (options_.tenants && !question.name_space.empty()) {
+  if (!question.name_space.empty()) {
     const base::Result<bool> may_list = parts_.port.may_list_pods(*user, question.name_space);
     if (!may_list) return unanswered(may_list.error());
     if (*may_list) return allowed(AccessAnswer::Level::kOwnPods);

@@ -97,6 +97,8 @@ TEST_F(HttpTlsTest, OnlyClientsWithAnAllowedNameAreServed) {
                       {"anybody", "DNS:backup.example", 200},
                       {"anybody", "DNS:kube-scheduler,DNS:other", 200},
                       {"kube-schedule", "", 0},
+                      {"KUBE-SCHEDULER", "", 0},
+                      {"anybody", "DNS:Backup.Example", 0},
                       {"kube-scheduler2", "", 0},
                       {"anybody", "DNS:*.example", 0},
                       {"anybody", "IP:127.0.0.1", 0}};

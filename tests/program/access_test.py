@@ -108,7 +108,8 @@ class AccessTest(unittest.TestCase):
 
     def test_a_token_file_that_cannot_be_used_is_named_at_start(self):
         for text, sentence in ((None, "cannot be read"), ("", "must contain one token"), ("a b", "must contain one token"),
-                               ("a\nb", "must contain one token"),
+                               ("a\nb", "must contain one token"), ("a\0b", "must contain one token"),
+                               ("\ufeffa", "must contain one token"),
                                ("x" * 20000, "larger than")):
             with self.subTest(sentence=sentence):
                 if text is None:
@@ -120,6 +121,13 @@ class AccessTest(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, done.stdout)
                 self.assertIn(f"adminTokenFile: {self.token}", done.stdout)
                 self.assertIn(sentence, done.stdout)
+
+    def test_a_pipe_is_no_token_file(self):
+        self.token.unlink()
+        os.mkfifo(self.token)
+        done = run(EXTENDER, "--cluster", CLUSTER, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+                   "--admin-auth", "token", "--admin-token-file", self.token)
+        self.assertEqual((done.returncode, done.stdout), (2, AnyWith("must be a regular file")))
 
     def test_snugctl_shows_the_token_and_checks_the_certificate(self):
         admin = self.start()

@@ -92,9 +92,9 @@
   ROW(max_namespace_series,    256,         "namespaces that have metrics of their own, those with the most compute; the others are summed up as one") \
   ROW(access_cache_ms,         10'000,      "milliseconds for which the API server's answer about a client of the admin port is remembered, as in kube-scheduler") \
   ROW(max_access_answers,      1'024,       "answers about clients of the admin port that are remembered; more than the users who read it at one time") \
-  ROW(max_token_bytes,         16'384,      "bytes of a token that a client of the admin port sends; a service account's has about 1 KiB") \
-  ROW(access_reviews_per_s,    20,          "questions per second to the API server about clients of the admin port whose answers are not remembered; each is two small calls, or three") \
-  ROW(access_connections,      4,           "connections to the API server for these questions") \
+  ROW(max_token_bytes,         8'000,       "bytes of a token that a client of the admin port sends; a header has at most 8,192, and a service account's token about 1,000") \
+  ROW(access_reviews_per_s,    20,          "questions per second to the API server about one valid token whose answers are not remembered, and about all other tokens together; each is two small calls, or three") \
+  ROW(access_connections,      8,           "connections to the API server for these questions; tokens that were not valid before use at most half of them") \
   ROW(credentials_reread_ms,   50'000,      "milliseconds between two reads of token and certificate files, as in client-go; after a 401 reply they are read at once")
 // clang-format on
 

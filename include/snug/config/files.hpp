@@ -15,7 +15,7 @@ namespace snug::config {
 [[nodiscard]] base::Result<std::string> read_file(const std::string& path, std::int64_t most);
 
 /// Returns the one token that the file has, without the line break at its end. kInvalid: the file
-/// has blanks or line breaks elsewhere, or no token. The error message names the file.
+/// has other characters than printable ASCII, or no token. The error message names the file.
 [[nodiscard]] base::Result<std::string> read_token_file(const std::string& path,
                                                         const base::Limits& limits);
 

@@ -69,8 +69,9 @@ class TokenAccess final : public AdminAccess {
 
 /// Accepts the users whom the API server allows the request. It remembers answers for
 /// limits.access_cache_ms. A client without rights cannot load the API server, nor keep others out:
-/// tokens that were valid before, and all others together, have access_reviews_per_s new questions
-/// each. At most access_connections questions are asked at the same time.
+/// each token that was valid before, and all others together, have access_reviews_per_s new
+/// questions. At most access_connections questions are asked at the same time, and half as many
+/// about tokens that were not valid before.
 class ReviewedAccess final : public AdminAccess {
  public:
   struct Options {

@@ -131,6 +131,11 @@ void Connection::end_request() {
 
 bool Connection::wait_for_socket(Step step) {
   if (!may_wait_ || step == Step::kEnd) return false;
+  // The socket of a client that sends without end is always ready.
+  if (clock_.now() >= transfer_deadline_) {
+    timed_out_ = true;
+    return false;
+  }
   const auto wait_limit =
       std::min<std::chrono::nanoseconds>(transfer_deadline_ - clock_.now(), idle_timeout_);
   const auto ms = std::chrono::ceil<milliseconds>(wait_limit).count();

@@ -44,7 +44,13 @@ int client_names_index() {
 /// certificate mean nothing.
 bool has_name(X509* certificate, const std::string& name) {
   constexpr unsigned kExact = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_ALWAYS_CHECK_SUBJECT;
-  return X509_check_host(certificate, name.data(), name.size(), kExact, nullptr) == 1;
+  char* matched = nullptr;
+  const bool matches =
+      X509_check_host(certificate, name.data(), name.size(), kExact, &matched) == 1;
+  // Unlike a host's name, a user's name in Kubernetes has a letter case.
+  const bool is_same = matches && matched != nullptr && name == matched;
+  OPENSSL_free(matched);
+  return is_same;
 }
 
 /// A verification callback of OpenSSL: refuses a client whose certificate has none of the names.
@@ -92,6 +98,9 @@ base::Result<std::shared_ptr<SSL_CTX>> make_empty_context() {
   SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // So SSL_read() returns after each record without data, such as a KeyUpdate. By default it reads
+  // on while such records arrive, and a client that sends them without end would keep the thread.
+  SSL_CTX_clear_mode(context.get(), SSL_MODE_AUTO_RETRY);
   // Without a session id context, OpenSSL refuses to resume a session with a client certificate.
   constexpr std::string_view kSessions = "snug";
   SSL_CTX_set_session_id_context(context.get(),
