@@ -341,7 +341,7 @@ def served_endpoints():
     """(method, path) of every endpoint, read from the code."""
     endpoints = set()
     for file in ROUTES:
-        rows = re.findall(r'\{"(GET|DELETE)",\s*"(/[^"]*)"', (ROOT / file).read_text())
+        rows = re.findall(r'\{(?:\.method = )?"(GET|DELETE)",\s*(?:\.pattern = )?"(/[^"]*)"', (ROOT / file).read_text())
         endpoints |= {(method.lower(), path) for method, path in rows}
     verbs = re.findall(r'constexpr const char\* k\w+ = "(/\w+)";', (ROOT / VERBS).read_text())
     return endpoints | {("post", path) for path in verbs}

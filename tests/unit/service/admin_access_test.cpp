@@ -48,7 +48,7 @@ class ScriptedAccess final : public service::AccessPort {
   std::vector<std::string> asked;
 };
 
-std::string text_of(const testing::FakeLog& log) {
+std::string text_of(const FakeLog& log) {
   std::string text;
   for (const std::string& line : log.lines()) text += line + "\n";
   return text;
@@ -64,7 +64,7 @@ class ReviewedAccessTest : public ::testing::Test {
   ScriptedAccess port_;
   base::ManualClock clock_;
   base::Limits limits_;
-  testing::FakeLog log_;
+  FakeLog log_;
   service::ReviewedAccess access_{{port_, log_, clock_}, limits_, {.tenants = true}};
 };
 
@@ -219,7 +219,7 @@ TEST_F(ReviewedAccessTest, EachValidTokenHasQuestionsOfItsOwn) {
 }
 
 TEST(TokenAccessTest, OnlyTheTokenOfNowIsAccepted) {
-  testing::FakeLog log;
+  FakeLog log;
   base::Result<std::string> token = "secret";
   service::TokenAccess access([&] { return token; }, log);
   const auto check = [&](std::string_view header) {
