@@ -103,7 +103,7 @@ class AccessTest(Scenario):
         status, body = self.extender.ask_admin("/v1/nodes", operator)
         self.assertEqual(status, 503)
         self.assertIn("see its log", body.decode())
-        self.assertIn("tokenreviews is forbidden", self.extender.log())
+        self.assertIn("tokenreviews.authentication.k8s.io is forbidden", self.extender.log())
         self.place(share("pod", "0.5"))
 
 
