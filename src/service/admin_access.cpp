@@ -22,6 +22,13 @@ AccessAnswer refused(int status, std::string sentence) {
 
 AccessAnswer allowed(AccessAnswer::Level level) { return {.level = level}; }
 
+AccessAnswer no_token() {
+  return refused(kUnauthorized,
+                 "the admin port needs a token: send the header Authorization: Bearer TOKEN");
+}
+
+AccessAnswer invalid_token() { return refused(kUnauthorized, "the token is not valid"); }
+
 AccessAnswer no_answer() {
   return refused(kServiceUnavailable,
                  "Snug cannot find out whether the request is allowed; see its log, and try again");
@@ -38,7 +45,7 @@ bool is_same_token(std::string_view guess, std::string_view token) {
 }
 
 std::string forbidden_sentence(const model::TokenUser& user, const AccessQuestion& question) {
-  std::string path(question.path);
+  const std::string path(question.path);
   return "user " + base::in_quotes(user.name) + " may not " + std::string(question.verb) + " " +
          base::in_quotes(path) + "; a ClusterRole with nonResourceURLs " + base::in_quotes(path) +
          " and the verb " + std::string(question.verb) + " allows it";
@@ -56,13 +63,6 @@ std::optional<std::string_view> bearer_token(std::string_view authorization) {
   if (!is_bearer || token.find_first_of(" \t") != std::string_view::npos) return std::nullopt;
   return token;
 }
-
-AccessAnswer no_token() {
-  return refused(kUnauthorized,
-                 "the admin port needs a token: send the header Authorization: Bearer TOKEN");
-}
-
-AccessAnswer invalid_token() { return refused(kUnauthorized, "the token is not valid"); }
 
 TokenAccess::TokenAccess(ReadToken read_token, Log& log)
     : read_token_(std::move(read_token)), log_(log) {}
@@ -99,7 +99,7 @@ class ReviewedAccess::Memory {
     return known->answer;
   }
 
-  /// Whether a question about the token may be asked now. If so, question_ended() must follow.
+  /// Whether a question about the token may be asked now. If so, end_question() must follow.
   [[nodiscard]] bool begin_question(std::string_view token, base::TimePoint now) {
     std::optional<Allowance> own = valid_tokens_.take(token);
     const std::int64_t most = own ? most_at_once_ : most_at_once_ / 2;

@@ -8,14 +8,13 @@ import threading
 import yaml
 
 from harness import manifests, truth
-from harness.admission import minimal, need_policies
+from harness.admission import minimal
 from harness.api import Api, ApiError
 from harness.controllers import ControllerManagers
-from harness.controlplane import EXTENDER_USER, ControlPlane
+from harness.controlplane import EXTENDER_USER
 from harness.extender import Extender
 from harness.helm import CHART, Helm
-from harness.installed import SNUG, kubeconfig_of, start_scheduler
-from harness.kubectl import Kubectl
+from harness.installed import SNUG, InstalledScenario, kubeconfig_of, start_scheduler
 from harness.mirror import MILLI
 from harness.objects import gpu_node
 from harness.processes import wait_until
@@ -140,18 +139,9 @@ class ChartTest(Scenario):
         self.assertEqual(made, helms)
 
 
-class LifeTest(Scenario):
-    """A cluster of its own, so that what helm removes is missing nowhere else."""
-
+class LifeTest(InstalledScenario):
     def setUp(self):
         super().setUp()
-        need_policies(self)  # without them GPU pods need a webhook, which no API server reaches here
-        self.plane = ControlPlane(self.session.plane.programs, deployed=())
-        self.addCleanup(self.plane.stop)
-        self.plane.start()
-        self.admin = self.plane.admin
-        self.kubectl = Kubectl(self.plane)
-        self.helm = Helm(self.plane)
         self.admin.create("/api/v1/namespaces", {"metadata": {"name": "snug", "labels": {
             "pod-security.kubernetes.io/enforce": "restricted"}}})
         ControllerManagers(self.plane).start(CONTROLLERS)

@@ -3,17 +3,13 @@ images and running containers is left out, and the two programs of Snug's pod ar
 
 import re
 
-from harness.admission import need_policies
 from harness.controllers import ControllerManagers
-from harness.controlplane import ControlPlane
 from harness.extender import Extender
-from harness.helm import Helm
-from harness.installed import SNUG, start_scheduler
-from harness.kubectl import Kubectl
+from harness.installed import SNUG, InstalledScenario, start_scheduler
 from harness.manifests import ROOT
 from harness.objects import bare_node
 from harness.processes import wait_until
-from harness.scenario import NODES, PODS, Scenario, bind_by_hand
+from harness.scenario import NODES, PODS, bind_by_hand
 
 PAGE = ROOT / "docs/tutorial/cluster.md"
 # A block of commands, and what the page says that it prints.
@@ -22,16 +18,9 @@ NEEDS_A_NODE = ("kind ", "docker ", "kubectl -n snug rollout ")
 CONTROL, WORKERS = "snug-control-plane", ("snug-worker", "snug-worker2")
 
 
-class TutorialTest(Scenario):
+class TutorialTest(InstalledScenario):
     def setUp(self):
         super().setUp()
-        need_policies(self)  # without them GPU pods need a webhook, which no API server reaches here
-        self.plane = ControlPlane(self.session.plane.programs, deployed=())
-        self.addCleanup(self.plane.stop)
-        self.plane.start()
-        self.admin = self.plane.admin
-        self.kubectl = Kubectl(self.plane)
-        self.helm = Helm(self.plane)
         control = bare_node(CONTROL)
         control["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]}
         self.admin.create_all(NODES, [control, *map(bare_node, WORKERS)])

@@ -46,10 +46,6 @@ class AdminAccess {
 /// Returns the token of `Bearer TOKEN`; nullopt: the header has another form, or an empty token.
 [[nodiscard]] std::optional<std::string_view> bearer_token(std::string_view authorization);
 
-/// The answers to a client without a bearer token, and to one whose token is not valid.
-[[nodiscard]] AccessAnswer no_token();
-[[nodiscard]] AccessAnswer invalid_token();
-
 /// Accepts one token. Thread-safe if `read_token` is.
 class TokenAccess final : public AdminAccess {
  public:

@@ -1,6 +1,26 @@
-"""What the chart has installed, run as its pod would run it: no kubelet starts it here."""
+"""A cluster of its own for what the chart installs, which is run as its pod would run it: no kubelet starts it here."""
+
+from .admission import need_policies
+from .controlplane import ControlPlane
+from .helm import Helm
+from .kubectl import Kubectl
+from .scenario import Scenario
 
 SNUG = "/api/v1/namespaces/snug"
+
+
+class InstalledScenario(Scenario):
+    """Nothing of deploy/ is installed at first, and what helm removes is missing nowhere else."""
+
+    def setUp(self):
+        super().setUp()
+        need_policies(self)  # without them GPU pods need a webhook, which no API server reaches here
+        self.plane = ControlPlane(self.session.plane.programs, deployed=())
+        self.addCleanup(self.plane.stop)
+        self.plane.start()
+        self.admin = self.plane.admin
+        self.kubectl = Kubectl(self.plane)
+        self.helm = Helm(self.plane)
 
 
 def kubeconfig_of(plane, account):
