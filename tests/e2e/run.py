@@ -5,9 +5,9 @@
 
 Prints one line for each scenario and last `N passed, N failed, N skipped`; exit code 0 if none
 failed, 2 if there is nothing to test, otherwise 1. The program under test is
-$SNUG_EXTENDER, else build/dev/snug-extender. --kubernetes: the control plane is this older version of
-those that controlplane/build.sh has; scenarios that need a newer one are skipped. If the control plane cannot be built because Go is missing,
-the scenarios count as skipped, or with --require as failed.
+$SNUG_EXTENDER, else build/dev/snug-extender. --kubernetes: the control plane is this version of those
+that controlplane/build.sh has; scenarios that need a newer one are skipped. If the control plane cannot
+be built because Go is missing, the scenarios count as skipped, or with --require as failed.
 """
 
 import pathlib
@@ -30,4 +30,4 @@ def make_plane(arguments):
 
 if __name__ == "__main__":
     sys.exit(runner.main(__doc__.splitlines()[0], HERE, make_plane, {
-        "--kubernetes": {"metavar": "MINOR", "help": "1.30: an older control plane than the newest"}}))
+        "--kubernetes": {"metavar": "MINOR", "help": "1.30: another control plane than that of CI"}}))

@@ -4,10 +4,11 @@
 # Go modules into
 #   ${SNUG_CACHE:-$HOME/.cache/snug}/controlplane/<hash of the modules and flags>/bin
 # and prints that folder as the only line on stdout. What is there already is used again.
-# MINOR, such as 1.30: Kubernetes from the module kubernetes-MINOR. Without it: the newest, from kubernetes.
+# MINOR, such as 1.30: Kubernetes from the module kubernetes-MINOR. Without it: that of CI, from kubernetes.
 # Exit codes: 0 done; 2 there is no such module; 3 there is no Go >= 1.26 here and it could not be installed;
 # else a build failed.
-# SNUG_GO=PROGRAM: build with this Go; no other is looked for, and none is installed.
+# SNUG_GO=PROGRAM: build with this Go; no other is looked for, and none is installed, but Go itself fetches the newer
+# one that Kubernetes 1.38 needs.
 set -euo pipefail
 
 say() { echo "control plane: $*" >&2; }
@@ -18,7 +19,7 @@ module=$here/kubernetes${1:+-$1}
 if [[ ! -e $module/go.mod ]]; then
   modules=("$here"/kubernetes-*/)
   modules=("${modules[@]%/}")
-  say "there is no Kubernetes $1; beside the newest there is ${modules[*]##*/kubernetes-}"
+  say "there is no Kubernetes $1; beside that of CI there is ${modules[*]##*/kubernetes-}"
   exit 2
 fi
 kubernetes_version=$(awk '$1 == "require" && $2 == "k8s.io/kubernetes" {print $3}' "$module/go.mod")
@@ -32,7 +33,7 @@ source "$here/../../go.sh"
 
 build() {
   local go=$1 partial=$2
-  export GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0
+  export GOTOOLCHAIN=auto GOWORK=off CGO_ENABLED=0 # Kubernetes 1.38 needs a newer Go, which Go fetches
   say "building etcd with $("$go" env GOVERSION) (about half a minute when nothing is cached)"
   (cd "$here/etcd" && "$go" build -p 2 -trimpath -ldflags "-s -w" -o "$partial/bin/etcd" \
     go.etcd.io/etcd/server/v3)
