@@ -7,8 +7,7 @@
 # MINOR, such as 1.30: Kubernetes from the module kubernetes-MINOR. Without it: that of CI, from kubernetes.
 # Exit codes: 0 done; 2 there is no such module; 3 there is no Go >= 1.26 here and it could not be installed;
 # else a build failed.
-# SNUG_GO=PROGRAM: build with this Go; no other is looked for, and none is installed, but Go itself fetches the newer
-# one that Kubernetes 1.38 needs.
+# SNUG_GO=PROGRAM: build with this Go; no other is looked for, and none is installed.
 set -euo pipefail
 
 say() { echo "control plane: $*" >&2; }
@@ -33,7 +32,7 @@ source "$here/../../go.sh"
 
 build() {
   local go=$1 partial=$2
-  export GOTOOLCHAIN=auto GOWORK=off CGO_ENABLED=0 # Kubernetes 1.38 needs a newer Go, which Go fetches
+  export GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0
   say "building etcd with $("$go" env GOVERSION) (about half a minute when nothing is cached)"
   (cd "$here/etcd" && "$go" build -p 2 -trimpath -ldflags "-s -w" -o "$partial/bin/etcd" \
     go.etcd.io/etcd/server/v3)
