@@ -20,6 +20,7 @@ CHART = ROOT / "deploy/chart"
 HELM = ROOT / "tests/helm/build.sh"  # prints the folder of helm
 KUBERNETES = "1.36.3"  # of which version the manifests have the scheduler
 SHARED = ["shape=shared", "nodes={control-plane-1}"]
+MANAGED = ["admission.managedResourcesOnly=true", "mirror.smallestGpuMib=1", "mirror.largestGpuMib=1"]
 # file -> the chart's templates, and values
 MANIFESTS = {
     "rbac.yaml": (["namespace", "rbac"], ["namespace=true"]),
@@ -28,7 +29,7 @@ MANIFESTS = {
     "admission-pods.yaml": (["admission-pods"], []),
     "admission-devices.yaml": (["admission-devices"], []),
     "admission-dedicated.yaml": (["admission-dedicated"], []),
-    "admission-shared.yaml": (["admission-shared"], [*SHARED, "admission.managedResourcesOnly=true"]),
+    "admission-shared.yaml": (["admission-shared"], [*SHARED, *MANAGED]),
     "admission-webhook.yaml": (["admission-webhook"], ["admission.webhook=true"]),
     "node-capacity.yaml": (["node-capacity"], []),
     "wake-1.31.yaml": (["wake-1.31"], ["kubernetesMinor=31"]),

@@ -1,10 +1,7 @@
-"""deploy/chart with the real helm, without a cluster: deploy/ has what it makes, values are checked, and a package is
-complete. With an API server: tests/e2e/test_chart.py."""
+"""deploy/chart with the real helm, without a cluster: deploy/ has what it makes, a package is complete, and the shapes
+differ where they must. Its values: chart_values_test.py. With an API server: tests/e2e/test_chart.py."""
 
-import json
 import re
-import subprocess
-import sys
 import tarfile
 import tempfile
 import unittest
@@ -12,43 +9,8 @@ from pathlib import Path
 
 import yaml
 
+from chart import CHART, MIRROR, SHARED, TOKEN_AND_TLS, ChartTest, documents, flags_of, manifests, pods
 from programs import EXTENDER, ROOT, SNUGCTL, run
-
-sys.path.insert(0, str(ROOT / "deploy/scripts"))
-
-import manifests  # noqa: E402
-
-CHART = ROOT / "deploy/chart"
-NO_GO = 3  # build.sh: no Go >= 1.26
-SHARED = ("shape=shared", "nodes={one,two}")
-
-
-def documents(text):
-    return {(value["kind"], value["metadata"]["name"]): value for value in yaml.safe_load_all(text) if value}
-
-
-class ChartTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        try:
-            cls.helm = manifests.helm()
-        except subprocess.CalledProcessError as error:
-            if error.returncode != NO_GO:
-                raise
-            raise unittest.SkipTest("helm cannot be built: Go 1.26 is missing and cannot be installed") from None
-
-    def template(self, *values, chart=CHART, kubernetes="1.36.3", namespace="snug"):
-        """(exit code, output)"""
-        settings = [word for value in values for word in ("--set-json" if "=[" in value else "--set", value)]
-        done = subprocess.run([self.helm, "template", "snug", chart, "--namespace", namespace, "--kube-version", kubernetes,
-                               *settings], capture_output=True, text=True, check=False, timeout=60)
-        return done.returncode, done.stdout if done.returncode == 0 else done.stderr
-
-    def objects(self, *values, **options):
-        """(kind, name) -> what these values give"""
-        code, text = self.template(*values, **options)
-        self.assertEqual(code, 0, text)
-        return documents(text)
 
 
 class SourceTest(ChartTest):
@@ -94,58 +56,6 @@ class SourceTest(ChartTest):
         self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
 
 
-class ValuesTest(ChartTest):
-    WRONG = (("replicas=3", "'/replicas': maximum"), ("shape=other", "'/shape': value must be one of"),
-             ("shape=shared", "'/nodes': minItems"), ("replica=2", "additional properties 'replica' not allowed"),
-             ("scheduler.nam=a", "'/scheduler': additional properties 'nam'"),
-             ("admission.webhook=maybe", "'/admission/webhook': value must be one of"),
-             ("admission.tolerations={a b}", "'/admission/tolerations/0'"),
-             ("admission.deviceNames={Warn,Deny}", "'/admission/deviceNames'"),
-             ("admission.tolerations=[],admission.webhook=true", "the webhook adds at least one toleration"),
-             ("mirror.smallestGpuMib=16384", "'/mirror/largestGpuMib': minimum"),
-             ("kubernetesMinor=29", "'/kubernetesMinor'"), ("extraArgs={log-level}", "'/extraArgs/0'"),
-             ("policy.version=1", "'/policy': missing properties 'default', 'profiles'"))
-
-    def test_lint_finds_nothing(self):
-        for values in ((), SHARED):
-            done = run(self.helm, "lint", "--strict", "--namespace", "snug", CHART, *(f"--set={value}" for value in values))
-            self.assertEqual(done.returncode, 0, done.stdout)
-            self.assertNotRegex(done.stdout, "WARNING|ERROR")
-
-    def test_a_wrong_value_is_named(self):
-        for value, message in self.WRONG:
-            with self.subTest(value):
-                code, text = self.template(value)
-                self.assertNotEqual(code, 0)
-                self.assertIn(message, text)
-
-    def test_another_namespace_is_refused(self):
-        code, text = self.template(namespace="other")
-        self.assertNotEqual(code, 0)
-        self.assertIn("add --namespace snug", text)
-
-    def test_the_schema_knows_the_values_and_no_others(self):
-        def keys(schema):
-            return {name: keys(value) for name, value in schema["properties"].items()} if "properties" in schema else None
-
-        def kept(values, known):
-            return {name: kept(values[name], known[name]) if known[name] else None for name in values}
-        schema = keys(json.loads((CHART / "values.schema.json").read_text()))
-        del schema["global"]  # which helm itself adds
-        values = yaml.safe_load((CHART / "values.yaml").read_text())
-        self.assertEqual(kept(values, schema), schema)
-
-    def test_a_policy_takes_the_place_of_the_default(self):
-        policy = yaml.safe_load((ROOT / "policies/best-fit.yaml").read_text())
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            yaml.safe_dump({"policy": policy}, file)
-            file.flush()
-            done = subprocess.run([self.helm, "template", "snug", CHART, "--namespace", "snug", "--kube-version", "1.36.3",
-                                   "--values", file.name], capture_output=True, text=True, check=True)
-        deployed = documents(done.stdout)["ConfigMap", "snug-policy"]["data"]["policy.yaml"]
-        self.assertEqual(yaml.safe_load(deployed), policy)
-
-
 class VersionsTest(ChartTest):
     def test_the_clusters_version_decides(self):
         for kubernetes, tag, minor, mutates, wakes in (
@@ -168,6 +78,10 @@ class VersionsTest(ChartTest):
         self.assertEqual(scheduler["image"], "registry.k8s.io/kube-scheduler:v1.35.1")
         self.assertNotIn(("MutatingAdmissionPolicy", "snug-gpu-pods"), made)
         self.assertIn(("MutatingWebhookConfiguration", "snug"), made)
+        for values, minor in ((("scheduler.image.tag=v1.35.1-corp.2",), 35), (("scheduler.image.tag=latest",), 36),
+                              (("scheduler.image.tag=v1.35.1", *SHARED), 36)):
+            for _, container in pods(self.objects(*values)):
+                self.assertIn(f"--kubernetes-minor={minor}", container["args"])
         both = self.objects("admission.webhook=true")
         self.assertIn(("MutatingAdmissionPolicy", "snug-gpu-pods"), both)
         self.assertIn(("MutatingWebhookConfiguration", "snug"), both)
@@ -196,33 +110,37 @@ class ShapesTest(ChartTest):
     def test_every_flag_is_the_programs(self):
         known = set(re.findall(r"--[\w-]+", run(EXTENDER, "--help").stdout))
         for values in ((), SHARED):
-            made = self.objects(*values, "admission.webhook=true", "admission.runtimeClassName=nvidia",
-                                "mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
-            owners = [value for (kind, _), value in made.items() if kind in ("Deployment", "DaemonSet", "Job")]
-            flags = {flag.partition("=")[0] for owner in owners
-                     for flag in owner["spec"]["template"]["spec"]["containers"][0]["args"]}
+            made = self.objects(*values, *MIRROR, *TOKEN_AND_TLS, "admission.webhook=true",
+                                "admission.runtimeClassName=nvidia")
+            flags = flags_of(made) | flags_of(self.objects("adminAuth=kubernetes", "adminTenants=true"))
             self.assertLessEqual(flags, known)
             self.assertLessEqual({"--webhook-listen", "--pod-tolerations", "--pod-runtime-class", "--smallest-gpu-mib",
-                                  "--remove-mirrors"}, flags)
+                                  "--remove-mirrors", "--admin-token-file", "--admin-tls-key", "--admin-tenants"}, flags)
+            for spec, container in pods(made):
+                mounts = {mount["mountPath"]: mount["name"] for mount in container.get("volumeMounts", ())}
+                files = [flag.partition("=")[2] for flag in container["args"] if "=/" in flag]
+                self.assertLessEqual({str(Path(file).parent) for file in files}, set(mounts))
+                self.assertLessEqual(set(mounts.values()), {volume["name"] for volume in spec.get("volumes", ())})
 
-    def test_the_admin_port_has_tls_where_it_asks_for_tokens(self):
-        for auth, scheme in (("none", None), ("kubernetes", "HTTPS")):
-            for values in ((), SHARED):
-                made = self.objects(*values, f"adminAuth={auth}", "monitoring.serviceMonitor=true")
-                owners = [value for (kind, _), value in made.items() if kind in ("Deployment", "DaemonSet")]
-                for owner in owners:
-                    extender = owner["spec"]["template"]["spec"]["containers"][0]
-                    self.assertEqual({extender[f"{probe}Probe"]["httpGet"].get("scheme")
-                                      for probe in ("startup", "liveness", "readiness")}, {scheme})
-                    self.assertEqual(f"--admin-auth={auth}" in extender["args"], bool(scheme))
-                self.assertEqual(("ClusterRoleBinding", "snug-extender-auth-delegator") in made, bool(scheme))
-            monitor = self.objects(f"adminAuth={auth}", "monitoring.serviceMonitor=true")["ServiceMonitor", "snug"]
-            self.assertEqual("bearerTokenFile" in monitor["spec"]["endpoints"][0], bool(scheme))
+    def test_the_search_for_texts_finds_the_operators_key(self):
+        for key, words in (("tolerate-missing-plugins.noderesource.dev", 4), ("example.com/starts-without-plugins", 5)):
+            objects = self.objects(f"admission.tolerateMissingPlugins={key}")
+            [condition] = objects["ValidatingAdmissionPolicy", "snug-annotations"]["spec"]["matchConditions"]
+            searched = re.findall(r"'([^']*)'", re.search(r"\[([^]]*)\]\.exists\(word", condition["expression"])[1])
+            self.assertEqual(len(searched), words)
+            self.assertTrue(any(word in key for word in searched), searched)
+            self.assertLessEqual(max(map(len, searched)), 10)
+
+    def test_all_of_snugs_decisions_outweigh_the_scheduler(self):
+        for values, weight in (((), 1), (("answer=all",), 15), (("answer=all", "scheduler.weight=3"), 3),
+                               (("answer=advise",), 1)):
+            config = self.objects(*values)["ConfigMap", "snug-scheduler-config"]["data"]["scheduler-config.yaml"]
+            self.assertEqual(yaml.safe_load(config)["extenders"][0]["weight"], weight)
 
     def test_uninstalling_removes_mirrored_shares_where_there_are_some(self):
         self.assertFalse([name for _, name in self.objects() if "remove" in name])
         for values in ((), SHARED):
-            made = self.objects(*values, "mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
+            made = self.objects(*values, *MIRROR)
             hooks = {key: value for key, value in made.items() if key[1] == "snug-remove-mirrors"}
             self.assertEqual({kind for kind, _ in hooks}, {"Job", "ServiceAccount", "Role", "RoleBinding", "ClusterRole",
                                                            "ClusterRoleBinding"})

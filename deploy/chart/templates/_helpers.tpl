@@ -1,6 +1,8 @@
-{{/* The minor version of the scheduler that asks Snug: "30+" and "v1.33.5-gke.100" are usual forms of the cluster's. */}}
+{{/* The minor version of the scheduler that asks Snug. "v1.33.5-gke.100" is a usual form of the cluster's version. */}}
 {{- define "snug.minor" -}}
-{{- .Values.kubernetesMinor | default (regexFind "^[0-9]+" .Capabilities.KubeVersion.Minor) -}}
+{{- $own := ternary .Values.scheduler.image.tag nil (eq .Values.shape "dedicated") | default "" -}}
+{{- $version := regexFind "^v?1[.][0-9]+" $own | default (regexFind "^v1[.][0-9]+" .Capabilities.KubeVersion.Version) -}}
+{{- .Values.kubernetesMinor | default (regexFind "[0-9]+$" $version) -}}
 {{- end }}
 
 {{- define "snug.schedulerTag" -}}
@@ -24,7 +26,21 @@
 {{- end }}
 
 {{- define "snug.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | toYaml }}
+{{- end }}
+
+{{/* A list of names. toYaml quotes those that YAML reads as other types, such as "no" and "1e3". */}}
+{{- define "snug.names" -}}
+[{{ range $i, $name := . }}{{ if $i }}, {{ end }}{{ toYaml $name }}{{ end }}]
+{{- end }}
+
+{{- define "snug.pullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+{{- range . }}
+- name: {{ toYaml . }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* A CEL list of texts, with three in a line. */}}
@@ -33,9 +49,66 @@
         {{ end }}{{ end }}'{{ $key }}'{{ end }}]
 {{- end }}
 
-{{/* What probes and Prometheus say of the admin port, if it has TLS. */}}
+{{/* What admission-policy.yaml searches for. The operator's key, if it has none of the other words, is found by its beginning. */}}
+{{- define "snug.searchedWords" -}}
+{{- $key := .Values.admission.tolerateMissingPlugins -}}
+['snug.dev', 'gpu-', 'cdi.k8s.io', 'noderesour'{{ if not (contains "noderesour" $key) }}, '{{ trunc 10 $key }}'{{ end }}]
+{{- end }}
+
+{{/* "true" or nothing. */}}
+{{- define "snug.adminHasTls" -}}
+{{- if or (ne .Values.adminAuth "none") .Values.adminTls.secret }}true{{ end -}}
+{{- end }}
+
+{{/* What probes say of the admin port, if it has TLS. */}}
 {{- define "snug.adminScheme" -}}
-{{- if ne .Values.adminAuth "none" }}, scheme: HTTPS{{ end -}}
+{{- if include "snug.adminHasTls" . }}, scheme: HTTPS{{ end -}}
+{{- end }}
+
+{{- define "snug.adminArgs" -}}
+{{- if ne .Values.adminAuth "none" }}
+- --admin-auth={{ .Values.adminAuth }}
+{{- end }}
+{{- if .Values.adminTokenSecret }}
+- --admin-token-file=/etc/snug-admin-token/token
+{{- end }}
+{{- if .Values.adminTenants }}
+- --admin-tenants=true
+{{- end }}
+{{- if .Values.adminTls.secret }}
+- --admin-tls-cert=/etc/snug-admin-tls/tls.crt
+- --admin-tls-key=/etc/snug-admin-tls/tls.key
+{{- end }}
+{{- end }}
+
+{{- define "snug.adminMounts" -}}
+{{- if .Values.adminTokenSecret }}
+- {name: admin-token, mountPath: /etc/snug-admin-token, readOnly: true}
+{{- end }}
+{{- if .Values.adminTls.secret }}
+- {name: admin-tls, mountPath: /etc/snug-admin-tls, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "snug.adminVolumes" -}}
+{{- with .Values.adminTokenSecret }}
+- name: admin-token
+  secret: {secretName: {{ toYaml . }}, defaultMode: 0440, items: [{key: token, path: token}]}
+{{- end }}
+{{- with .Values.adminTls.secret }}
+- name: admin-tls
+  secret:
+    secretName: {{ toYaml . }}
+    defaultMode: 0440
+    items:
+    - {key: tls.crt, path: tls.crt}
+    - {key: tls.key, path: tls.key}
+{{- end }}
+{{- end }}
+
+{{/* The labels of an object of the Prometheus operator. */}}
+{{- define "snug.monitoringLabels" -}}
+{{- merge (deepCopy (.Values.monitoring.labels | default dict)) (dict "app.kubernetes.io/name" "snug") | toYaml -}}
 {{- end }}
 
 {{- define "snug.podSecurity" -}}
@@ -55,13 +128,10 @@ capabilities: {drop: [ALL]}
 
 {{- define "snug.extenderArgs" -}}
 - --policy=/etc/snug/policy.yaml
-- --answer=auto
+- --answer={{ .Values.answer }}
 - --kubernetes-minor={{ include "snug.minor" . }}
 {{- if include "snug.webhook" . }}
 - --webhook-listen=0.0.0.0:8443
-{{- if not .Values.admission.tolerations }}
-{{- fail "the webhook adds at least one toleration: admission.tolerations" }}
-{{- end }}
 {{- range .Values.admission.tolerations }}
 - --pod-tolerations={{ . }}
 {{- end }}
@@ -69,9 +139,7 @@ capabilities: {drop: [ALL]}
 - --pod-runtime-class={{ . }}
 {{- end }}
 {{- end }}
-{{- if ne .Values.adminAuth "none" }}
-- --admin-auth={{ .Values.adminAuth }}
-{{- end }}
+{{- include "snug.adminArgs" . }}
 {{- range .Values.extraArgs }}
 - {{ toJson . }}
 {{- end }}
