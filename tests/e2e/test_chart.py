@@ -1,7 +1,9 @@
 """Scenario m: deploy/chart, with the real helm, on the real API server."""
 
 import base64
+import itertools
 import json
+import random
 import re
 import threading
 
@@ -29,22 +31,39 @@ CONTROLLERS = ("deployment", "garbage-collector", "job", "namespace", "replicase
                "serviceaccount-token")
 BOTH = ("admission.policies=false", "admission.webhook=true")
 MIRROR = ("mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
-OPERATOR = ("monitoring.serviceMonitor=true", "monitoring.prometheusRule=true", "monitoring.dashboard=true",
-            "monitoring.labels.release=kube-prometheus")
 SHARED = ("shape=shared", "nodes={one,two}")
+TOKEN_AND_TLS = ("adminAuth=token", "adminTokenSecret=snug-token", "adminTls.secret=snug-admin")
+# Each with what may be chosen in its place. All of them together work.
+OPTIONS = (
+    ((), SHARED),
+    ((), BOTH, ("admission.webhook=true",)),
+    ((), MIRROR, (*MIRROR, "admission.managedResourcesOnly=true")),
+    ((), ("adminAuth=kubernetes", "adminTenants=true"), ("adminTls.secret=snug-admin",), TOKEN_AND_TLS),
+    ((), ("kubernetesMinor=31", "image.tag=1e3")),
+    ((), ("networkPolicy.enabled=false", "flowSchema=false"), ("networkPolicy.monitoringNamespaces={no,1e3}",)),
+    ((), ("replicas=1", "priorityClassName=", "answer=all", "extraArgs={--log-format=json}")),
+    ((), ("openshift=true", "imagePullSecrets={no}", "monitoring.prometheusRule=true", "monitoring.dashboard=true")))
 COMBINATIONS = (
-    (), BOTH, (*BOTH, *MIRROR, "replicas=1"),
-    (*MIRROR, *OPERATOR, "openshift=true", "imagePullSecrets={registry}", "priorityClassName="),
-    ("networkPolicy.monitoringNamespaces={a,b}", "admission.runtimeClassName=nvidia", "scheduler.name=gpu",
-     "admission.tolerations={a,b,c,d}", "admission.deviceNames={Deny}",
-     "admission.deviceNamesExcept={gpu-operator}"),
-    ("networkPolicy.enabled=false", "flowSchema=false", "extraArgs={--log-format=json}",
-     "adminAuth=kubernetes"),
-    SHARED, (*SHARED, *BOTH), (*SHARED, *MIRROR, "admission.managedResourcesOnly=true", "openshift=true"))
-# Kinds that operators bring. Their schemas accept everything here, so names and forms are checked alone.
-FOREIGN = (("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", "Namespaced"),
-           ("monitoring.coreos.com", "prometheusrules", "PrometheusRule", "Namespaced"),
-           ("security.openshift.io", "securitycontextconstraints", "SecurityContextConstraints", "Cluster"))
+    ("monitoring.serviceMonitor=true", "monitoring.labels.release=kube-prometheus", "scheduler.resources.requests.cpu=1"),
+    ("monitoring.serviceMonitor=true", "adminAuth=kubernetes"),
+    ("monitoring.podMonitor=true", "adminAuth=kubernetes", "monitoring.tokenSecret=prometheus"),
+    ("monitoring.podMonitor=true", *TOKEN_AND_TLS, "monitoring.labels.app\\.kubernetes\\.io/name=mine"),
+    ("admission.runtimeClassName=nvidia", "scheduler.name=gpu", "admission.tolerations={a,b,c,d}",
+     "admission.deviceNames={Deny}", "admission.deviceNamesExcept={gpu-operator}"),
+    # Names that YAML reads as other types where they are not quoted.
+    ("admission.runtimeClassName=off", "scheduler.name=1e3", "admission.deviceNamesExcept={yes,0x1f}",
+     "admission.tolerateMissingPlugins=example.com/starts-without-plugins"))
+# Kinds that operators bring. Of the monitors' endpoints the fields are known that the operator documents and the chart
+# may use; else their schemas accept everything here, so names and forms are checked alone.
+KEY = {"name": "string", "key": "string"}
+ENDPOINT = {"port": "string", "honorLabels": "boolean", "scheme": "string", "authorization": {"credentials": KEY},
+            "tlsConfig": {"serverName": "string", "insecureSkipVerify": "boolean", "ca": {"secret": KEY}}}
+FOREIGN = (
+    ("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", "Namespaced",
+     {"endpoints": [{**ENDPOINT, "bearerTokenFile": "string"}]}),
+    ("monitoring.coreos.com", "podmonitors", "PodMonitor", "Namespaced", {"podMetricsEndpoints": [ENDPOINT]}),
+    ("monitoring.coreos.com", "prometheusrules", "PrometheusRule", "Namespaced", {}),
+    ("security.openshift.io", "securitycontextconstraints", "SecurityContextConstraints", "Cluster", {}))
 
 # (namespace, group, resource, subresource, name, verbs)
 EXTENDER_MAY = (
@@ -87,9 +106,33 @@ SCHEDULER_MAY_NOT = (
     ("snug", "coordination.k8s.io", "leases", "", "snug-extender", "update patch delete"))
 
 
-def foreign_kind(group, plural, kind, scope):
+def pairwise(options):
+    """Few combinations, in which each choice is at least once together with each choice of another option."""
+    chance = random.Random(1)
+    missing = {frozenset(((i, a), (j, b))) for (i, first), (j, second) in itertools.combinations(enumerate(options), 2)
+               for a in range(len(first)) for b in range(len(second))}
+    while missing:
+        tried = [tuple(chance.randrange(len(each)) for each in options) for _ in range(100)]
+        covered = [{frozenset(pair) for pair in itertools.combinations(enumerate(each), 2)} & missing for each in tried]
+        best = max(range(len(tried)), key=lambda index: len(covered[index]))
+        if covered[best]:
+            missing -= covered[best]
+            yield tuple(value for option, choice in zip(options, tried[best]) for value in option[choice])
+
+
+def structural(fields):
+    """The schema of an object that has these fields and no others."""
+    if isinstance(fields, str):
+        return {"type": fields}
+    if isinstance(fields, list):
+        return {"type": "array", "items": structural(fields[0])}
+    return {"type": "object", "properties": {name: structural(each) for name, each in fields.items()}}
+
+
+def foreign_kind(group, plural, kind, scope, fields):
     names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {
+        "spec": structural(fields) | {"x-kubernetes-preserve-unknown-fields": True}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": f"{plural}.{group}"},
@@ -105,9 +148,10 @@ class ChartTest(Scenario):
             manifests.apply_object(self.admin, value)
             self.addCleanup(self.admin.delete, manifests.path_of(value))
         wait_until("the kinds are served", lambda: all(
-            self.admin.send("GET", f"/apis/{group}/v1/{plural}")[0] == 200 for group, plural, _, _ in FOREIGN))
+            self.admin.send("GET", f"/apis/{group}/v1/{plural}")[0] == 200 for group, plural, *_ in FOREIGN))
         seen = set()
-        for values in COMBINATIONS:
+        combinations = (*pairwise(OPTIONS), *COMBINATIONS)
+        for values in combinations:
             for value in helm.objects(*values):
                 with self.subTest(values=values, kind=value["kind"], name=value["metadata"]["name"]):
                     if json.dumps(value) not in seen:

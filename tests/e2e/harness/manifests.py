@@ -37,6 +37,7 @@ _KINDS = {
         "/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
     "MirrorParameters": ("/apis/snug.dev/v1", "mirrorparameters", False),
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "PodMonitor": ("/apis/monitoring.coreos.com/v1", "podmonitors", True),
     "ServiceMonitor": ("/apis/monitoring.coreos.com/v1", "servicemonitors", True),
     "PrometheusRule": ("/apis/monitoring.coreos.com/v1", "prometheusrules", True),
     "SecurityContextConstraints": (
