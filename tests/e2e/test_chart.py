@@ -33,6 +33,7 @@ BOTH = ("admission.policies=false", "admission.webhook=true")
 MIRROR = ("mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
 SHARED = ("shape=shared", "nodes={one,two}")
 TOKEN_AND_TLS = ("adminAuth=token", "adminTokenSecret=snug-token", "adminTls.secret=snug-admin")
+TOLERATE_KEY = "starts-without.example.com"
 # Each with what may be chosen in its place. All of them together work.
 OPTIONS = (
     ((), SHARED),
@@ -52,16 +53,17 @@ COMBINATIONS = (
      "admission.deviceNames={Deny}", "admission.deviceNamesExcept={gpu-operator}"),
     # Names that YAML reads as other types where they are not quoted.
     ("admission.runtimeClassName=off", "scheduler.name=1e3", "admission.deviceNamesExcept={yes,0x1f}",
-     "admission.tolerateMissingPlugins=example.com/starts-without-plugins"))
-# Kinds that operators bring. Of the monitors' endpoints the fields are known that the operator documents and the chart
-# may use; else their schemas accept everything here, so names and forms are checked alone.
+     f"admission.tolerateMissingPlugins={TOLERATE_KEY}"))
+# Kinds that operators bring. Of the monitors the fields are known that the operator documents and the chart may use. The
+# schemas of the others accept everything, so names and forms are checked alone.
 KEY = {"name": "string", "key": "string"}
 ENDPOINT = {"port": "string", "honorLabels": "boolean", "scheme": "string", "authorization": {"credentials": KEY},
             "tlsConfig": {"serverName": "string", "insecureSkipVerify": "boolean", "ca": {"secret": KEY}}}
 FOREIGN = (
     ("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", "Namespaced",
-     {"endpoints": [{**ENDPOINT, "bearerTokenFile": "string"}]}),
-    ("monitoring.coreos.com", "podmonitors", "PodMonitor", "Namespaced", {"podMetricsEndpoints": [ENDPOINT]}),
+     {"spec": {"selector": {}, "endpoints": [{**ENDPOINT, "bearerTokenFile": "string"}]}}),
+    ("monitoring.coreos.com", "podmonitors", "PodMonitor", "Namespaced",
+     {"spec": {"selector": {}, "podMetricsEndpoints": [ENDPOINT]}}),
     ("monitoring.coreos.com", "prometheusrules", "PrometheusRule", "Namespaced", {}),
     ("security.openshift.io", "securitycontextconstraints", "SecurityContextConstraints", "Cluster", {}))
 
@@ -121,19 +123,19 @@ def pairwise(options):
 
 
 def structural(fields):
-    """The schema of an object that has these fields and no others."""
+    """The schema of an object that has these fields and no others, or any."""
     if isinstance(fields, str):
         return {"type": fields}
     if isinstance(fields, list):
         return {"type": "array", "items": structural(fields[0])}
+    if not fields:
+        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {"type": "object", "properties": {name: structural(each) for name, each in fields.items()}}
 
 
 def foreign_kind(group, plural, kind, scope, fields):
     names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {
-        "spec": structural(fields) | {"x-kubernetes-preserve-unknown-fields": True}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": structural(fields)}}
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": f"{plural}.{group}"},
             "spec": {"group": group, "scope": scope, "names": names, "versions": [version]}}
@@ -305,12 +307,15 @@ class LifeTest(InstalledScenario):
         self.admin.delete(f"{SNUG}/serviceaccounts/snug-extender")
         wait_until("the account's token is deleted", lambda: not self.admin.find(TOKEN))
         self.helm.deploy("upgrade", *MIRROR, *BOTH, "image.tag=0.1.1", "replicas=1",
-                         "admission.tolerations={a}")
+                         "admission.tolerations={a}", f"admission.tolerateMissingPlugins={TOLERATE_KEY}")
         self.assertEqual({each["clientConfig"]["caBundle"] for each in self.admin.get(WEBHOOK)["webhooks"]},
                          {authority})
         self.assertEqual(self.admin.get(f"{SNUG}/secrets/snug-webhook")["data"], {"tls.crt": "YQ=="})
         self.assertNotEqual(self._token(), self.token)
         self._the_token_is_void()
+        starts_anyway = minimal({f"{TOLERATE_KEY}/container.main": "true"}, name="starts-anyway")
+        wait_until("the operator's key is Snug's", lambda: self.refused(
+            "POST", f"{PODS}?dryRun=All", starts_anyway, "leave them as they are"))
 
     def _uninstall(self, before):
         for process in self.plane.processes:

@@ -123,7 +123,7 @@ class ShapesTest(ChartTest):
                 self.assertLessEqual(set(mounts.values()), {volume["name"] for volume in spec.get("volumes", ())})
 
     def test_the_search_for_texts_finds_the_operators_key(self):
-        for key, words in (("tolerate-missing-plugins.noderesource.dev", 4), ("example.com/starts-without-plugins", 5)):
+        for key, words in (("tolerate-missing-plugins.noderesource.dev", 4), ("starts-without.example.com", 5)):
             objects = self.objects(f"admission.tolerateMissingPlugins={key}")
             [condition] = objects["ValidatingAdmissionPolicy", "snug-annotations"]["spec"]["matchConditions"]
             searched = re.findall(r"'([^']*)'", re.search(r"\[([^]]*)\]\.exists\(word", condition["expression"])[1])
