@@ -1,6 +1,7 @@
 """deploy/chart with the real helm, without a cluster: deploy/ has what it makes, a package is complete, and the shapes
 differ where they must. Its values: chart_values_test.py. With an API server: tests/e2e/test_chart.py."""
 
+import json
 import re
 import tarfile
 import tempfile
@@ -136,6 +137,12 @@ class ShapesTest(ChartTest):
                                (("answer=advise",), 1)):
             config = self.objects(*values)["ConfigMap", "snug-scheduler-config"]["data"]["scheduler-config.yaml"]
             self.assertEqual(yaml.safe_load(config)["extenders"][0]["weight"], weight)
+
+    def test_its_pods_run_where_the_operator_says(self):
+        selector, tolerations = {"pool": "yes"}, [{"key": "a/b", "operator": "Equal", "value": "1", "effect": "NoSchedule"}]
+        made = self.objects(*MIRROR, f"nodeSelector={json.dumps(selector)}", f"tolerations={json.dumps(tolerations)}")
+        self.assertEqual([(spec["nodeSelector"], spec["tolerations"]) for spec, _ in pods(made)],
+                         2 * [(selector, tolerations)])
 
     def test_uninstalling_removes_mirrored_shares_where_there_are_some(self):
         self.assertFalse([name for _, name in self.objects() if "remove" in name])

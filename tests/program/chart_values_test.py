@@ -45,6 +45,8 @@ class ValuesTest(ChartTest):
              ("image.repository=snug:1.0", "'/image/repository'"), ('image.repository="snug\\n"', "'/image/repository'"),
              ("scheduler.name=a..b", "'/scheduler/name'"), ("scheduler.name=1", "'/scheduler/name': got number, want string"),
              ("priorityClassName=-", "'/priorityClassName'"),
+             ("nodeSelector.pool=1", "'/nodeSelector/pool': got number, want string"),
+             ('tolerations=[{"operator": "In"}]', "'/tolerations/0/operator': value must be one of"),
              (f"nodes={{{'n' * 64}}}", "'/nodes/0': maxLength"), ("nodes={a,a}", "'/nodes'"),
              ("networkPolicy.monitoringNamespaces={a.b}", "'/networkPolicy/monitoringNamespaces/0'"),
              ("resources.limits.memory=much", "'/resources/limits/memory'"),

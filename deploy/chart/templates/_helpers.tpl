@@ -34,6 +34,16 @@
 [{{ range $i, $name := . }}{{ if $i }}, {{ end }}{{ toYaml $name }}{{ end }}]
 {{- end }}
 
+{{/* On which nodes Snug's pods may run, other than those of the shared shape's list. */}}
+{{- define "snug.nodes" -}}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{ toJson . }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{ toJson . }}
+{{- end }}
+{{- end }}
+
 {{- define "snug.pullSecrets" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
