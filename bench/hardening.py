@@ -25,7 +25,8 @@ PLANS = "plan_all_nodes/5000|reserve_release_snapshot/5000|fit_containers|choose
 
 def build(name, harden):
     folder = ROOT / "build" / name
-    subprocess.run(["cmake", "--preset", "release", "-B", folder, "-D", "SNUG_DEV=ON", "-D", f"SNUG_HARDEN={harden}"],
+    subprocess.run(["cmake", "--preset", "release", "-B", folder, "-D", "SNUG_DEV=ON",
+                    "-D", "CMAKE_UNITY_BUILD=ON", "-D", f"SNUG_HARDEN={harden}"],
                    cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", folder, "-j", "2", "--target", *TARGETS], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)

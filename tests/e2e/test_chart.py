@@ -196,7 +196,7 @@ class LifeTest(InstalledScenario):
         """m: helm installs, upgrades, rolls back and uninstalls Snug, which runs with two accounts"""
         before = self._inventory()
         self._without_hooks(before)
-        self._from_manifests_to_helm()
+        self._install()
         self._check_rights(EXTENDER_USER, EXTENDER_MAY, EXTENDER_MAY_NOT)
         self._check_rights(SCHEDULER_USER, SCHEDULER_MAY, SCHEDULER_MAY_NOT)
         self._place_a_pod(self._token())
@@ -227,7 +227,11 @@ class LifeTest(InstalledScenario):
         return {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]):
                 (each["metadata"].get("labels"), each["metadata"].get("annotations")) for each in found["items"]}
 
-    def _from_manifests_to_helm(self):
+    def _install(self):
+        """Where the manifests fit the version, in place of them. No API server reaches a webhook's Service here."""
+        if self.by_webhook:
+            self.helm.deploy("install", *MIRROR, "admission.webhook=false")
+            return
         self.kubectl.must("apply", "-k", manifests.DEPLOY)
         self.helm.must("install", "snug", CHART, "--take-ownership", *(f"--set={value}" for value in MIRROR))
         [generated] = re.findall(r"configmap/snug-scheduler-config-\w+", self.kubectl.must(
@@ -286,7 +290,10 @@ class LifeTest(InstalledScenario):
         self.plane.release_lease()
         extender.start(wait_ready=False)
         start_scheduler(self.plane, extender.port, own["name"])
-        self.admin.create(PODS, minimal({"gpu-fraction": "0.5"}))
+        pod = minimal({"gpu-fraction": "0.5"})
+        if self.by_webhook:
+            pod["spec"]["schedulerName"] = "snug"
+        self.admin.create(PODS, pod)
         wait_until("the pod is placed",
                    lambda: self.admin.get(f"{PODS}/probe")["spec"].get("nodeName"), 60)
         self.assertTrue(truth.reservation(self.admin.get(f"{PODS}/probe")))

@@ -3,6 +3,8 @@ images and running containers is left out, and the two programs of Snug's pod ar
 
 import re
 
+from harness import webhook
+from harness.admission import scheduler_of
 from harness.controllers import ControllerManagers
 from harness.extender import Extender
 from harness.installed import SNUG, InstalledScenario, start_scheduler
@@ -59,8 +61,13 @@ class TutorialTest(InstalledScenario):
         bind_by_hand(self.admin, own["name"], CONTROL, "snug")  # Snug wakes waiting pods by a change of its own
         self.extender = Extender(
             self.plane, self.plane.extender_kubeconfig(),
-            {"scheduler-lease": "snug/snug-scheduler", "kubernetes-minor": self.plane.minor},
+            {"scheduler-lease": "snug/snug-scheduler", "kubernetes-minor": self.plane.minor,
+             **(webhook.flags() if self.by_webhook else {})},
             {"POD_NAME": own["name"], "POD_NAMESPACE": "snug", "POD_UID": own["uid"]}, own["name"])
         self.plane.release_lease()
         self.extender.start(wait_ready=False)
         start_scheduler(self.plane, self.extender.port, own["name"])
+        if self.by_webhook:
+            webhook.unregister(self.admin)  # the chart's has the address of a Service
+            webhook.register(self.admin, self.extender.webhook_port)
+        wait_until("admission completes pods", lambda: scheduler_of(self.admin) == "snug")
