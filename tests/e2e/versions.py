@@ -34,7 +34,6 @@ class Outcome:
     failed: int
     failures: list  # scenarios
     skipped: dict  # reason -> scenarios
-    log: str
 
 
 def modules():
@@ -50,20 +49,19 @@ def run(name, version, only):
     """All scenarios with this version."""
     chosen = [] if name == OF_CI else ["--kubernetes", name]
     filters = [flag for text in only for flag in ("--only", text)]
-    done = subprocess.run([sys.executable, HERE / "run.py", "--require", *chosen, *filters], check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    log = tempfile.NamedTemporaryFile("w", prefix=f"snug-e2e-{version}-", suffix=".log", delete=False)
-    with log:
-        log.write(done.stdout)
-    outcome = read_outcome(version, done.stdout, log.name)
-    print(f"{version}: {outcome.passed} passed, {outcome.failed} failed, {count_skipped(outcome)} skipped; "
-          f"the output is in {log.name}", flush=True)
+    with tempfile.NamedTemporaryFile("w+", prefix=f"snug-e2e-{version}-", suffix=".log", delete=False) as log:
+        print(f"{version}: the output is in {log.name}", flush=True)
+        subprocess.run([sys.executable, HERE / "run.py", "--require", *chosen, *filters], check=False,
+                       stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        log.seek(0)
+        outcome = read_outcome(version, log.read())
+    print(f"{version}: {outcome.passed} passed, {outcome.failed} failed, {count_skipped(outcome)} skipped", flush=True)
     for failure in outcome.failures:
         print(f"  failed: {failure}", flush=True)
     return outcome
 
 
-def read_outcome(version, output, log):
+def read_outcome(version, output):
     """What run.py printed. An end without a summary counts as one failure."""
     failures, skipped = [], {}
     for end, _, group, scenario, reason in LINE.findall(output):
@@ -73,8 +71,8 @@ def read_outcome(version, output, log):
             skipped.setdefault(reason, []).append(f"{group}.{scenario}")
     summary = SUMMARY.search(output)
     if not summary:
-        return Outcome(version, 0, 1, ["run.py gave no summary"], skipped, log)
-    return Outcome(version, int(summary[1]), int(summary[2]), failures, skipped, log)
+        return Outcome(version, 0, 1, ["run.py gave no summary"], skipped)
+    return Outcome(version, int(summary[1]), int(summary[2]), failures, skipped)
 
 
 def count_skipped(outcome):
