@@ -12,12 +12,13 @@ from harness.controlplane import ControlPlane, build_programs  # noqa: E402
 
 
 @contextlib.contextmanager
-def measured_plane(audited=False):
-    """A running ControlPlane, which is stopped in any case. An audit log costs the API server time."""
+def measured_plane(audited=False, **options):
+    """A running ControlPlane, which is stopped in any case. An audit log costs the API server time. `options`: more of the
+    ControlPlane's."""
     programs = build_programs()
     if programs is None:
         raise SystemExit("Go 1.26 or later is missing and cannot be installed")
-    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=audited)
+    plane = ControlPlane(programs, deployed=("rbac.yaml",), audited=audited, **options)
     try:
         plane.start()
         yield plane

@@ -21,11 +21,11 @@ import pathlib
 import platform
 import shlex
 import sys
-import threading
 import time
 
 import report
 from measured_plane import ROOT, measured_plane
+from load import POSTERS, WARM_UP_PODS, post_all
 from report import BASELINE, VARIANTS
 from harness import extender as extender_module
 from harness import truth
@@ -35,35 +35,10 @@ from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Session
 
 RESULTS = ROOT / "bench/results/e2e.md"
-# So many that posting keeps ahead of the scheduler, at least without an extender.
-POSTERS = 32
 QPS = 5000
 OWN_POD = "snug-0"
-WARM_UP_PODS = 20
 RUN_SECONDS = 300
 BIND_ENDS = ("bound", "repeated", "lost_race", "refused", "unknown", "unavailable")
-
-
-def post_all(api, bodies):
-    """Posts rendered pods from several threads; returns when the first POST was sent."""
-    failures = []
-
-    def post(part):
-        for body in part:
-            status, answer = api.send("POST", PODS, body)
-            if status != 201:
-                failures.append(answer)
-                return
-    threads = [threading.Thread(target=post, args=(bodies[start::POSTERS],))
-               for start in range(POSTERS)]
-    started = time.monotonic()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise RuntimeError(f"a pod could not be posted: {failures[0][:300]!r}")
-    return started
 
 
 class Bench:

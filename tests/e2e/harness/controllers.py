@@ -17,16 +17,16 @@ class ControllerManagers:
         self._plane = plane
         self._kubeconfig = plane.kubeconfig("controller-manager", MANAGER_USER)
 
-    def start(self, controllers=CONTROLLERS):
+    def start(self, controllers=CONTROLLERS, flags=()):
         """`controllers`: their names without the `-controller` in which each ends. The tokens of
-        service accounts have a controller, too."""
+        service accounts have a controller, too. `flags`: more of the program's."""
         names = ",".join(f"{name}-controller" for name in controllers)
         return self._plane.run("kube-controller-manager", [
             self._plane.programs / "kube-controller-manager", f"--kubeconfig={self._kubeconfig}",
             f"--controllers={names}",
             f"--service-account-private-key-file={self._plane.pki.service_account_key}",
             f"--root-ca-file={self._plane.pki.ca}", "--use-service-account-credentials=true",
-            "--leader-elect=false", "--secure-port=0"])
+            "--leader-elect=false", "--secure-port=0", *flags])
 
 
 def remove_workloads(admin, namespaces):

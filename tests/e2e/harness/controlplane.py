@@ -58,14 +58,15 @@ def build_programs(build=BUILD, version=None):
 class ControlPlane:
     """Start it, use `admin`, and stop() it in any case. Logs lie in `folder` until then.
 
-    `deployed`: files of deploy/. `audited`: the extender's calls are written down, which costs the API server time. `flags`: more
-    of the API server's.
+    `deployed`: files of deploy/. `audited`: the calls that `audit_policy` names are written down, which costs the API server time.
+    `flags`: more of the API server's.
     """
 
-    def __init__(self, programs, deployed=DEPLOYED, audited=True, flags=()):
+    def __init__(self, programs, deployed=DEPLOYED, audited=True, flags=(), audit_policy=AUDIT_POLICY):
         self.programs = pathlib.Path(programs)
         self._deployed = deployed
         self._audited = audited
+        self._audit_policy = audit_policy
         self._flags = flags
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="snug-e2e-"))
         self.processes = []
@@ -195,7 +196,7 @@ class ControlPlane:
         audit = []
         if self._audited:
             policy = self.folder / "audit-policy.json"
-            policy.write_text(json.dumps(AUDIT_POLICY))
+            policy.write_text(json.dumps(self._audit_policy))
             audit = [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit.path}",
                      "--audit-log-maxsize=100000"]  # MiB; marks are positions in one file
         return self.run("kube-apiserver", [

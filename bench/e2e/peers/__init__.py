@@ -1,0 +1,8 @@
+"""The systems that comparison.py measures: how each says what a node has and what a pod asks for, and which
+programs decide."""
+
+from .dra import Dra, DraSpread
+from .snug import Snug
+from .time_slicing import TimeSlicing
+
+SYSTEMS = {system.name: system for system in (Snug, TimeSlicing, Dra, DraSpread)}
