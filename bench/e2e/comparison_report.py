@@ -70,8 +70,8 @@ def burst_table(systems):
             middle((run["seconds"] for run in runs), 1), f"{statistics.median(run['post_seconds'] for run in runs):.1f}",
             f"{statistics.median(calls):.2f}", f"{statistics.median(events):.2f}",
             f"{used[0]:.1f}", f"{used[1]:.1f}", over(runs)])
-    return table("| burst | pods/s | to time-slicing in the round | s until all are bound | s to post them | API calls of a pod "
-                 "| and events | ms of the programs that decide | ms of API server and etcd | over-committed |", rows)
+    return table("| burst | pods/s | to time-slicing in the round | s until all are bound | s to post them "
+                 "| API calls of a pod | and events | ms of the programs that decide | ms of API server and etcd | over-committed |", rows)
 
 
 def calls_table(systems):
@@ -91,7 +91,7 @@ def calls_table(systems):
 def kill_table(systems):
     rows = [[SYSTEMS[name].title, middle((run["gap"] for run in runs), 1), middle((run["seconds"] for run in runs), 1),
              " ".join(f"{run['bound']}/{run['pods']}" for run in runs), over(runs)] for name, runs in systems.items()]
-    return table("| kill | s until a pod is bound again | s until all are bound | bound | over-committed |", rows)
+    return table("| kill | s from the restart until a pod is bound | s until all are bound | bound | over-committed |", rows)
 
 
 def mix_table(systems):
@@ -104,6 +104,19 @@ def told(systems):
     """What each system tells the pod that finds no room, in the last round."""
     parts = []
     for name, runs in systems.items():
-        lines = [f"- {who}, `{reason}`: {text}" for who, reason, text in runs[-1]["told"]]
+        if SYSTEMS[name].runs != RUNS:
+            continue
+        lines = dict.fromkeys(f"- {who}, `{reason}`: {text}" for who, reason, text in runs[-1]["told"])
         parts.append(f"{SYSTEMS[name].title} tells a pod that finds no room:\n\n" + "\n".join(lines))
     return "\n\n".join(parts)
+
+
+def verdict(runs):
+    """(whether all went well, one sentence)"""
+    unbound = [each for each in runs if each["what"] != "mix" and each["bound"] < each["pods"]]
+    over = [each for each in runs if each["system"].startswith("snug") and each["over"]]
+    for each in unbound:
+        return False, f"FAIL: {each['system']} bound only {each['bound']} of {each['pods']} pods of a burst."
+    if over:
+        return False, f"FAIL: Snug over-committed {over[0]['over']} GPUs."
+    return True, "PASS: every burst was bound, and Snug over-committed no GPU."

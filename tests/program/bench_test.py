@@ -1,6 +1,7 @@
 """The benches' verdicts, on figures that leave no doubt."""
 
 import importlib.util
+import sys
 import unittest
 
 from programs import BUILD, EXTENDER, ROOT, run
@@ -14,6 +15,10 @@ def _load_report():
 
 
 report = _load_report()
+# Behind the other folders: both have a run.py, as this one.
+sys.path += [str(ROOT / "bench/e2e"), str(ROOT / "tests/e2e")]
+import comparison_report  # noqa: E402
+from peers import SYSTEMS, workload  # noqa: E402
 
 
 def one_run(number, variant, speed, percentage=100, post_seconds=1.0):
@@ -85,6 +90,39 @@ class EndToEndOrderTest(unittest.TestCase):
         self.assertEqual([row["cpu_ms_per_pod"] for row in rows],
                          [{"kube-scheduler": 2.0}, {"kube-scheduler": 1.0, "snug-extender": 0.5}])
         self.assertIn("| - | 2.00 |", report.table(rows))
+
+
+class ComparisonTest(unittest.TestCase):
+    @staticmethod
+    def run_of(system, what, **more):
+        return {"system": system, "what": what, "round": 1, "kubernetes": "v1.36.3", "load": 1.0, "pods": 10, "bound": 10,
+                "over": 0, "place": "GPU", "seconds": 2.0, "post_seconds": 1.0, "gap": 0.5, "share": 0.75,
+                "cpu_ms": {"kube-scheduler": 1.0, "etcd": 4.0}, "told": [("condition", "Unschedulable", "no room")],
+                "calls": {("kube-scheduler", "create pods/binding"): 1.0, ("kube-scheduler", "create events"): 2.0}, **more}
+
+    def test_a_mix_fits_and_is_the_same_each_time(self):
+        for seed in (1, 2, 3):
+            sizes = workload.mix(160, seed)
+            self.assertEqual(sum(sizes), 160_000)
+            self.assertEqual({size % workload.STEP for size in sizes}, {0})
+            self.assertLessEqual(max(sizes), 1000)
+            self.assertEqual(sizes, workload.mix(160, seed))
+        self.assertNotEqual(workload.mix(160, 1), workload.mix(160, 2))
+
+    def test_verdicts_and_tables(self):
+        rows = [({}, True, "PASS"), ({"bound": 9}, False, "only 9 of 10"), ({"over": 1}, False, "over-committed 1")]
+        for more, good, words in rows:
+            with self.subTest(words):
+                runs = [self.run_of(name, what, **(more if name == "snug" else {}))
+                        for name, system in SYSTEMS.items() for what in system.runs]
+                verdict = comparison_report.verdict(runs)
+                self.assertEqual(verdict[0], good, verdict)
+                self.assertIn(words, verdict[1])
+                shape = {"nodes": 1, "gpus": 8, "rounds": 1}
+                page = comparison_report.page("comparison.py", shape, runs, "0.1", 1.0, verdict[1])
+                self.assertIn("| DRA | 5 | 1.00 | 2.0 | 1.0 | 1.00 | 2.00 | 1.0 | 4.0 | 0 GPUs |", page)
+                self.assertIn("| DRA, default scores | 10/10 | 75.0 | 0 GPUs |", page)
+                self.assertTrue(page.endswith(verdict[1] + "\n"))
 
 
 class HttpVerdictTest(unittest.TestCase):

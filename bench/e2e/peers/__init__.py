@@ -2,7 +2,7 @@
 programs decide."""
 
 from .dra import Dra, DraSpread
-from .snug import Snug
+from .snug import Snug, SnugWithoutPolicies
 from .time_slicing import TimeSlicing
 
-SYSTEMS = {system.name: system for system in (Snug, TimeSlicing, Dra, DraSpread)}
+SYSTEMS = {system.name: system for system in (Snug, SnugWithoutPolicies, TimeSlicing, Dra, DraSpread)}

@@ -7,13 +7,13 @@ from harness.controllers import ControllerManagers
 from harness.objects import A100, A100_MIB, gpu_uuid
 
 from .system import QPS, System, memory_of, size_of
+from .workload import STEP
 
 DRIVER = "gpu.nvidia.com"
 RESOURCES = "/apis/resource.k8s.io/v1"
 CLAIMS = f"{RESOURCES}/namespaces/default/resourceclaims"
 TEMPLATES = f"{RESOURCES}/namespaces/default/resourceclaimtemplates"
 CONTROLLER_USER = "system:serviceaccount:kube-system:resource-claim-controller"
-STEP = 50  # there is a template for every so many thousandths of a GPU
 
 
 class Dra(System):
@@ -76,7 +76,7 @@ class Dra(System):
 class DraSpread(Dra):
     """With the scores that kube-scheduler has without a configuration."""
     name, title = "dra-default-scores", "DRA, default scores"
-    mix_only = True
+    runs = ("mix",)
 
     def tune(self, config):
         for profile in config["profiles"]:

@@ -20,16 +20,19 @@ class Snug(System):
 
     def install(self):
         self.components[EXTENDER_USER] = "snug-extender"
-        [kustomization] = manifests.read("kustomization.yaml")
-        for file in kustomization["resources"]:
-            if file not in LEFT_OUT:
-                manifests.apply(self.admin, file)
+        for file in self.installed():
+            manifests.apply(self.admin, file)
         Session(self.plane).make_own_pod(OWN_POD)
         self._extender = Extender(
             self.plane, self.plane.extender_token_kubeconfig(),
             {"policy": manifests.ROOT / "policies/tight.yaml", "answer": "auto",
              "kubernetes-minor": self.plane.minor},
             {"POD_NAME": OWN_POD, "POD_NAMESPACE": "snug"})
+
+    def installed(self):
+        """The files of deploy/ for the API server."""
+        [kustomization] = manifests.read("kustomization.yaml")
+        return [file for file in kustomization["resources"] if file not in LEFT_OUT]
 
     def extender_port(self):
         self._extender.start(wait_ready=False)
@@ -54,3 +57,12 @@ class Snug(System):
                 for device in container["devices"]:
                     taken[reservation["node"], device["index"]] += device["memoryMiB"]
         return taken, A100_MIB
+
+
+class SnugWithoutPolicies(Snug):
+    """Without what checks and completes pods at admission: what of the cost is Snug's own."""
+    name, title = "snug-without-policies", "Snug without its admission policies"
+    runs = ("burst",)
+
+    def installed(self):
+        return [file for file in super().installed() if not file.startswith(("admission-", "node-capacity"))]

@@ -23,10 +23,10 @@ def size_of(value):
 
 
 class System:
-    """start() it, and kill_and_restart() it. The control plane ends its programs."""
+    """start() it, kill() all that decides, and start_programs() again. The control plane ends its programs."""
     name = title = None
     place = "GPU"  # what used() counts
-    mix_only = False  # it differs from another system only in how it packs
+    runs = ("burst", "kill", "mix")  # those in which it differs from another system
 
     def __init__(self, plane, nodes, gpus):
         self.plane, self.admin = plane, plane.admin
@@ -39,13 +39,12 @@ class System:
     def start(self):
         self.install()
         self.admin.create_all(NODES, [self.node(name) for name in self.nodes])
-        self._start_programs()
+        self.start_programs()
 
-    def kill_and_restart(self):
-        """SIGKILL for all that decides, and a start without a wait."""
+    def kill(self):
+        """SIGKILL for all that decides."""
         for program in self._programs:
             program.kill()
-        self._start_programs()
 
     def install(self):
         """Objects and programs that are not killed."""
@@ -69,14 +68,15 @@ class System:
         """Changes the configuration of kube-scheduler."""
 
     def program(self, process):
-        """Remembers what kill_and_restart() is to kill."""
+        """Remembers what kill() is to kill."""
         self._programs.append(process)
 
     def clocks(self):
         """Name -> the processor time of a program, in seconds."""
         return self.plane.cpu_clocks()
 
-    def _start_programs(self):
+    def start_programs(self):
+        """Starts all that decides, and waits for nothing."""
         self._programs = []
         config = configuration(self._kubeconfig, extender_port=self.extender_port(), qps=QPS)
         self.tune(config)
