@@ -32,7 +32,7 @@ from load import POSTERS, WARM_UP_PODS, post_all
 from harness import extender as extender_module
 from harness import truth
 from harness.bound_counter import BoundCounter
-from harness.processes import output_of, wait_until
+from harness.processes import wait_until
 from harness.scenario import PODS
 from peers import SYSTEMS, workload
 from peers.system import size_of
@@ -230,12 +230,11 @@ def main():
     load = os.getloadavg()[0]
     runs = all_runs(arguments)
     good, sentence = comparison_report.verdict(runs)
-    snug = output_of([program, "--version"])[1].strip()
     words = sys.argv[1:]
     if "--json" in words:  # where that file lies is of no interest
         del words[words.index("--json"):words.index("--json") + 2]
     command = shlex.join(["bench/e2e/comparison.py", *words])
-    text = comparison_report.page(command, vars(arguments), runs, snug, load, sentence)
+    text = comparison_report.page(command, vars(arguments), runs, load, sentence)
     print(text)
     if arguments.record:
         RESULTS.write_text(text)

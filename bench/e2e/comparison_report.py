@@ -13,13 +13,13 @@ SERVERS = ("kube-apiserver", "etcd")
 EVENTS = " events"
 
 
-def page(command, shape, runs, snug, load, sentence):
+def page(command, shape, runs, load, sentence):
     """bench/results/comparison.md"""
     sizes = f"{shape['nodes']} nodes with {shape['gpus']} GPUs, {shape['rounds']} rounds"
     loads = [each["load"] for each in runs]
     parts = [
         f"{report.heading('Snug beside other systems', command)} {sizes}. Load average {load:.1f} before the runs, "
-        f"{min(loads):.1f} to {max(loads):.1f} after each. Kubernetes {runs[0]['kubernetes']}, {snug}. "
+        f"{min(loads):.1f} to {max(loads):.1f} after each. Kubernetes {runs[0]['kubernetes']}. "
         "What is measured, and how: the command's `--help` and `bench/e2e/peers/`. Medians; in brackets each round.",
         burst_table(of(runs, "burst")), calls_table(of(runs, "burst")), kill_table(of(runs, "kill")),
         mix_table(of(runs, "mix")), told(of(runs, "burst"))]

@@ -119,7 +119,7 @@ class ComparisonTest(unittest.TestCase):
                 self.assertEqual(verdict[0], good, verdict)
                 self.assertIn(words, verdict[1])
                 shape = {"nodes": 1, "gpus": 8, "rounds": 1}
-                page = comparison_report.page("comparison.py", shape, runs, "0.1", 1.0, verdict[1])
+                page = comparison_report.page("comparison.py", shape, runs, 1.0, verdict[1])
                 self.assertIn("| DRA | 5 | 1.00 | 2.0 | 1.0 | 1.00 | 2.00 | 1.0 | 4.0 | 0 GPUs |", page)
                 self.assertIn("| DRA, default scores | 10/10 | 75.0 | 0 GPUs |", page)
                 self.assertTrue(page.endswith(verdict[1] + "\n"))
