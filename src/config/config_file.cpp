@@ -55,6 +55,8 @@ class ConfigReader {
       return problem(value,
                      key.text + " must be a list, like [" + std::string(row->placeholder) + "]");
     }
+    if (value.items.empty() && !row->refuse_no_items.empty())
+      return problem(value, key.text + " " + std::string(row->refuse_no_items));
     for (const codec::YamlNode& list_item : value.items) {
       if (auto done = set(*row, list_item); !done) return done;
     }
@@ -67,6 +69,8 @@ class ConfigReader {
       return problem(value, (row.list_member == nullptr ? "" : "each of ") + key +
                                 " must be one value: " + std::string(row.placeholder));
     }
+    // A file is opened by the text before the first NUL.
+    if (value.text.contains('\0')) return problem(value, key + " must not have a NUL character");
     if (row.is_unquoted && value.quoted)
       return problem(value, key + " " + row.parse(options_, "") + unquoted(value));
     const std::string complaint = row.parse(options_, value.text);

@@ -197,6 +197,7 @@ std::string add_cluster_file(Options& options, std::string_view value) {
 }
 
 constexpr bool kUnquoted = true;
+constexpr bool kMayBeQuoted = false;
 
 constexpr auto kRows = std::to_array<OptionRow>({
     {"listen", "HOST:PORT", "address of the extender port, which kube-scheduler calls",
@@ -236,7 +237,9 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"clientNames", "NAME",
      "clients of the extender port: the common name or a DNS name of their certificates; default: "
      "all that clientCA has signed",
-     add_client_name, &Options::client_names},
+     add_client_name, &Options::client_names, kMayBeQuoted,
+     "must have at least one name; without clientNames, all clients that clientCA has signed are "
+     "accepted"},
     {"adminTlsCert", "FILE",
      "certificate chain (PEM) of the admin port; default: plain HTTP, or with adminAuth a "
      "certificate that Snug signs itself",

@@ -24,6 +24,8 @@ struct OptionRow {
   /// Whether the value is a number or a boolean. Such a value must not be quoted in a configuration
   /// file, and `parse` refuses an empty text for it.
   bool is_unquoted = false;
+  /// Error message about an empty list in a configuration file (`must …`); empty: it is allowed.
+  std::string_view refuse_no_items = {};
 };
 
 [[nodiscard]] std::span<const OptionRow> option_rows();

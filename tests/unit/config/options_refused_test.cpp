@@ -167,6 +167,10 @@ INSTANTIATE_TEST_SUITE_P(
             with("schedulerNames: ['a,b']"),
             "c.yaml:2:18: schedulerNames must be the name of one scheduler, without commas or "
             "blanks"},
+        RefusedYaml{with("clientNames: []"),
+                    "c.yaml:2:14: clientNames must have at least one name"},
+        RefusedYaml{with("tlsCert: \"a\\0b\""), "c.yaml:2:10: tlsCert must not have a NUL"},
+        RefusedYaml{with("cluster: [a, \"b\\0\"]"), "c.yaml:2:14: cluster must not have a NUL"},
         RefusedYaml{with("answer: no"), "c.yaml:2:9: answer must be one of winner"},
         RefusedYaml{with("kubernetesMinor: 1.36"), "c.yaml:2:18: kubernetesMinor must be"},
         RefusedYaml{with("kubernetesMinor: \"36\""),
