@@ -47,9 +47,17 @@ std::map<std::string, std::vector<std::string>> read_extra(JsonReader& reader,
   return values;
 }
 
-std::unexpected<base::Error> no_review(std::string_view kind, const std::string& problem) {
-  return base::fail(base::ErrorCode::kInvalid,
-                    "the API server's " + std::string(kind) + ": " + problem);
+/// The user of a TokenReview; nullopt: the token is not valid.
+std::optional<model::TokenUser> read_user(JsonReader& reader, const JsonCursor& review) {
+  const JsonCursor status = reader.required(review, "status");
+  if (!reader.boolean(reader.member(status, "authenticated"))) return std::nullopt;
+  const JsonCursor user = reader.required(status, "user");
+  const JsonCursor groups = reader.member(user, "groups");
+  const JsonCursor extra = reader.member(user, "extra");
+  return model::TokenUser{.name = reader.nonempty_text(reader.required(user, "username")),
+                          .uid = reader.text(reader.member(user, "uid")),
+                          .groups = read_texts(reader, groups),
+                          .extra = read_extra(reader, extra)};
 }
 
 }  // namespace
@@ -62,24 +70,7 @@ std::string write_token_review(std::string_view token) {
 
 base::Result<std::optional<model::TokenUser>> read_token_review(std::string_view text,
                                                                 const base::Limits& limits) {
-  constexpr std::string_view kKind = "TokenReview";
-  const auto document = parse_json(text, limits.max_json_depth);
-  if (!document) return no_review(kKind, document.error().message);
-  JsonReader reader;
-  const JsonCursor root{.value = document->root()};
-  const JsonCursor status = reader.required(root, "status");
-  const bool is_valid = reader.boolean(reader.member(status, "authenticated"));
-  if (!reader.ok()) return no_review(kKind, reader.problem());
-  if (!is_valid) return std::optional<model::TokenUser>();
-  const JsonCursor user = reader.required(status, "user");
-  const JsonCursor groups = reader.member(user, "groups");
-  const JsonCursor extra = reader.member(user, "extra");
-  model::TokenUser found{.name = reader.nonempty_text(reader.required(user, "username")),
-                         .uid = reader.text(reader.member(user, "uid")),
-                         .groups = read_texts(reader, groups),
-                         .extra = read_extra(reader, extra)};
-  if (!reader.ok()) return no_review(kKind, reader.problem());
-  return std::optional(std::move(found));
+  return read_json(text, "the API server's TokenReview", limits.max_json_depth, read_user);
 }
 
 std::string write_path_review(const model::TokenUser& user, std::string_view verb,
@@ -94,15 +85,11 @@ std::string write_pods_review(const model::TokenUser& user, std::string_view nam
 }
 
 base::Result<bool> read_access_review(std::string_view text, const base::Limits& limits) {
-  constexpr std::string_view kKind = "SubjectAccessReview";
-  const auto document = parse_json(text, limits.max_json_depth);
-  if (!document) return no_review(kKind, document.error().message);
-  JsonReader reader;
-  const JsonCursor root{.value = document->root()};
-  const JsonCursor status = reader.required(root, "status");
-  const bool is_allowed = reader.boolean(reader.required(status, "allowed"));
-  if (!reader.ok()) return no_review(kKind, reader.problem());
-  return is_allowed;
+  return read_json(text, "the API server's SubjectAccessReview", limits.max_json_depth,
+                   [](JsonReader& reader, const JsonCursor& root) {
+                     const JsonCursor status = reader.required(root, "status");
+                     return reader.boolean(reader.required(status, "allowed"));
+                   });
 }
 
 }  // namespace snug::codec

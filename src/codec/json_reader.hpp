@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "snug/base/result.hpp"
@@ -95,5 +96,23 @@ class JsonReader {
  private:
   std::string problem_;
 };
+
+/// Parses `text` and returns `read(reader, root)`, where `root` is the cursor to the whole text. If
+/// the text cannot be parsed, or the reader has a problem, the error is `<name>: <problem>`.
+template <typename Read>
+[[nodiscard]] auto read_json(std::string_view text, std::string_view name, std::int64_t max_depth,
+                             const Read& read)
+    -> base::Result<std::invoke_result_t<const Read&, JsonReader&, const JsonCursor&>> {
+  const auto unreadable = [&](const std::string& problem) {
+    return base::fail(base::ErrorCode::kInvalid, std::string(name) + ": " + problem);
+  };
+  const base::Result<JsonDocument> document = parse_json(text, max_depth);
+  if (!document) return unreadable(document.error().message);
+  JsonReader reader;
+  const JsonCursor root{.value = document->root()};
+  auto value = read(reader, root);
+  if (!reader.ok()) return unreadable(reader.problem());
+  return value;
+}
 
 }  // namespace snug::codec

@@ -29,10 +29,6 @@ constexpr std::array kSecretKeys{
     SecretKey{"next-tls.key", &WebhookIdentities::next, &ServerIdentity::key}};
 constexpr std::string_view kOldAuthorityKey = "old-ca.crt";
 
-std::unexpected<base::Error> unreadable_object(std::string_view kind, const std::string& problem) {
-  return base::fail(base::ErrorCode::kInvalid, std::string(kind) + ": " + problem);
-}
-
 /// Keys without a text are null, which removes them in a merge patch.
 nlohmann::json secret_data(const WebhookIdentities& identities) {
   nlohmann::json data = nlohmann::json::object();
@@ -48,31 +44,27 @@ nlohmann::json secret_data(const WebhookIdentities& identities) {
 }  // namespace
 
 base::Result<std::string> read_version(std::string_view json, const base::Limits& limits) {
-  const auto document = parse_json(json, limits.max_json_depth);
-  if (!document) return unreadable_object("an object", document.error().message);
-  JsonReader reader;
-  const JsonCursor root{.value = document->root()};
-  const JsonCursor metadata = reader.required(root, "metadata");
-  std::string version = reader.nonempty_text(reader.required(metadata, "resourceVersion"));
-  if (!reader.ok()) return unreadable_object("an object", reader.problem());
-  return version;
+  return read_json(json, "an object", limits.max_json_depth,
+                   [](JsonReader& reader, const JsonCursor& root) {
+                     const JsonCursor metadata = reader.required(root, "metadata");
+                     return reader.nonempty_text(reader.required(metadata, "resourceVersion"));
+                   });
 }
 
 base::Result<WebhookIdentities> read_webhook_secret(std::string_view json,
                                                     const base::Limits& limits) {
-  const auto document = parse_json(json, limits.max_json_depth);
-  if (!document) return unreadable_object("the Secret", document.error().message);
-  JsonReader reader;
-  const JsonCursor root{.value = document->root()};
-  const JsonCursor data = reader.member(root, "data");
-  const auto text_of = [&](std::string_view key) {
-    return base::decode_base64(reader.text(reader.member(data, key))).value_or("");
-  };
-  WebhookIdentities identities;
-  for (const SecretKey& row : kSecretKeys) identities.*row.identity.*row.text = text_of(row.key);
-  identities.old_authority = text_of(kOldAuthorityKey);
-  if (!reader.ok()) return unreadable_object("the Secret", reader.problem());
-  return identities;
+  return read_json(
+      json, "the Secret", limits.max_json_depth, [](JsonReader& reader, const JsonCursor& root) {
+        const JsonCursor data = reader.member(root, "data");
+        const auto text_of = [&](std::string_view key) {
+          return base::decode_base64(reader.text(reader.member(data, key))).value_or("");
+        };
+        WebhookIdentities identities;
+        for (const SecretKey& row : kSecretKeys)
+          identities.*row.identity.*row.text = text_of(row.key);
+        identities.old_authority = text_of(kOldAuthorityKey);
+        return identities;
+      });
 }
 
 std::string write_webhook_secret(const WebhookIdentities& identities) {
@@ -96,20 +88,18 @@ std::string write_webhook_secret_patch(const WebhookIdentities& identities,
 
 base::Result<std::vector<WebhookTrust>> read_webhook_trust(std::string_view json,
                                                            const base::Limits& limits) {
-  constexpr std::string_view kKind = "the webhook configuration";
-  const auto document = parse_json(json, limits.max_json_depth);
-  if (!document) return unreadable_object(kKind, document.error().message);
-  JsonReader reader;
-  const JsonCursor root{.value = document->root()};
-  const JsonCursor webhook_list = reader.member(root, "webhooks");
-  std::vector<WebhookTrust> webhooks;
-  for (const JsonCursor& webhook : reader.items(webhook_list)) {
-    const JsonCursor client = reader.required(webhook, "clientConfig");
-    webhooks.push_back({.name = reader.nonempty_text(reader.required(webhook, "name")),
-                        .ca_bundle = reader.text(reader.member(client, "caBundle"))});
-  }
-  if (!reader.ok()) return unreadable_object(kKind, reader.problem());
-  return webhooks;
+  return read_json(
+      json, "the webhook configuration", limits.max_json_depth,
+      [](JsonReader& reader, const JsonCursor& root) {
+        const JsonCursor webhook_list = reader.member(root, "webhooks");
+        std::vector<WebhookTrust> webhooks;
+        for (const JsonCursor& webhook : reader.items(webhook_list)) {
+          const JsonCursor client = reader.required(webhook, "clientConfig");
+          webhooks.push_back({.name = reader.nonempty_text(reader.required(webhook, "name")),
+                              .ca_bundle = reader.text(reader.member(client, "caBundle"))});
+        }
+        return webhooks;
+      });
 }
 
 std::string write_trust_patch(const std::vector<WebhookTrust>& webhooks,
@@ -128,16 +118,14 @@ std::string write_trust_patch(const std::vector<WebhookTrust>& webhooks,
 
 base::Result<admission::CardRange> read_mirror_parameters(std::string_view json,
                                                           const base::Limits& limits) {
-  const auto document = parse_json(json, limits.max_json_depth);
-  if (!document) return unreadable_object("MirrorParameters", document.error().message);
-  JsonReader reader;
-  const JsonCursor root{.value = document->root()};
-  const JsonCursor spec = reader.required(root, "spec");
-  const admission::CardRange cards{
-      .smallest = {reader.integer(reader.required(spec, "smallestMib"), kPositive)},
-      .largest = {reader.integer(reader.required(spec, "largestMib"), kPositive)}};
-  if (!reader.ok()) return unreadable_object("MirrorParameters", reader.problem());
-  return cards;
+  return read_json(
+      json, "MirrorParameters", limits.max_json_depth,
+      [](JsonReader& reader, const JsonCursor& root) {
+        const JsonCursor spec = reader.required(root, "spec");
+        return admission::CardRange{
+            .smallest = {reader.integer(reader.required(spec, "smallestMib"), kPositive)},
+            .largest = {reader.integer(reader.required(spec, "largestMib"), kPositive)}};
+      });
 }
 
 }  // namespace snug::codec

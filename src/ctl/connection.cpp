@@ -7,6 +7,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/codec/repack_codec.hpp"
 #include "snug/config/files.hpp"
+#include "snug/service/admin_access.hpp"
 
 namespace snug::ctl {
 namespace {
@@ -16,7 +17,6 @@ constexpr const char* kFlagGroup = "How to reach Snug";
 constexpr const char* kLivePath = "/livez";
 constexpr int kHttpOk = 200;
 constexpr int kHttpBadRequest = 400;
-constexpr int kHttpUnauthorized = 401;
 constexpr int kHttpNotFound = 404;
 
 struct KubectlFlagRow {
@@ -181,7 +181,7 @@ base::Result<std::string> AdminConnection::body_of(const base::Result<http::Admi
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == kHttpOk) return reply->body;
   std::string sentence = codec::read_error_sentence(reply->body);
-  if (reply->status == kHttpUnauthorized && !sentence.empty())
+  if (reply->status == service::kUnauthorized && !sentence.empty())
     sentence += "; give it with --token-file";
   const bool has_endpoint = !sentence.empty() && !sentence.starts_with("unknown path");
   if (reply->status == kHttpNotFound && !has_endpoint && path != kLivePath)

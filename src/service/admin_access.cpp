@@ -11,7 +11,6 @@
 namespace snug::service {
 namespace {
 
-constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kTooManyRequests = 429;
 constexpr int kServiceUnavailable = 503;

@@ -25,6 +25,9 @@ struct AccessQuestion {
   std::string_view name_space;
 };
 
+/// The HTTP status of AccessAnswer if the request has no valid token.
+inline constexpr int kUnauthorized = 401;
+
 struct AccessAnswer {
   enum class Level : std::uint8_t {
     kNone,     // the request must be refused with `status` and `sentence`

@@ -15,8 +15,6 @@
 namespace snug::http {
 namespace {
 
-constexpr int kUnauthorized = 401;
-
 HttpServerOptions admin_options(const base::Limits& limits) {
   return {.threads = static_cast<std::size_t>(limits.max_admin_connections),
           .thread_name = "snug-admin",
@@ -187,7 +185,8 @@ class AdminServer::Impl {
   [[nodiscard]] HttpReply deny(const RequestHead& request,
                                const service::AccessAnswer& access) const {
     HttpReply reply = server_.refuse(request, {access.status, access.sentence});
-    if (access.status == kUnauthorized) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+    if (access.status == service::kUnauthorized)
+      reply.headers.emplace_back("WWW-Authenticate", "Bearer");
     return reply;
   }
 
