@@ -19,6 +19,16 @@ std::string status_field(const nlohmann::json& status, const char* field_pointer
              : "";
 }
 
+/// Nullopt: the Status has no `code`, or one that is not an HTTP status.
+std::optional<int> status_code(const nlohmann::json& status) {
+  const auto code_field = status.find("code");
+  if (code_field == status.end() || !code_field->is_number_integer()) return std::nullopt;
+  // A number above the largest std::int64_t becomes negative.
+  const auto code = code_field->get<std::int64_t>();
+  if (code < 100 || code > 599) return std::nullopt;
+  return static_cast<int>(code);
+}
+
 }  // namespace
 
 std::string status_message(std::string_view body) {
@@ -38,9 +48,9 @@ std::optional<ApiStatus> read_status(std::string_view body) {
   if (status_field(status, "/kind") != "Status" || status_field(status, "/apiVersion") != "v1") {
     return std::nullopt;
   }
-  const auto code_field = status.find("code");
-  if (code_field == status.end() || !code_field->is_number_integer()) return std::nullopt;
-  return ApiStatus{.code = code_field->get<int>(),
+  const std::optional<int> code = status_code(status);
+  if (!code) return std::nullopt;
+  return ApiStatus{.code = *code,
                    .reason = status_field(status, "/reason"),
                    .kind = status_field(status, "/details/kind"),
                    .name = status_field(status, "/details/name")};

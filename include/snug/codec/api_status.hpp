@@ -14,7 +14,7 @@ namespace snug::codec {
 
 /// A Status object: the body of a reply by which the API server refuses a request.
 struct ApiStatus {
-  int code = 0;
+  int code = 0;  // an HTTP status code
   std::string reason;
   // `details.kind` and `details.name`: the object of the refused request; empty if not given.
   std::string kind;

@@ -20,5 +20,19 @@ TEST(ApiStatusTest, StatusMessagesAreFound) {
   EXPECT_EQ(codec::status_message(""), "no message");
 }
 
+TEST(ApiStatusTest, OnlyAnHttpStatusIsItsCode) {
+  const auto read = [](const std::string& code) {
+    return codec::read_status(R"({"kind":"Status","apiVersion":"v1","code":)" + code + "}");
+  };
+  for (const int code : {100, 404, 599}) {
+    const auto status = read(std::to_string(code));
+    ASSERT_TRUE(status.has_value()) << code;
+    EXPECT_EQ(status->code, code);
+  }
+  // 2^32 + 404 and 2^64 - 2^32 + 404 are 404 in their lowest 32 bits.
+  for (const char* code : {"4294967700", "18446744069414584724", "-404", "99", "600", "404.0"})
+    EXPECT_FALSE(read(code).has_value()) << code;
+}
+
 }  // namespace
 }  // namespace snug::api_status_test
