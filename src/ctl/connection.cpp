@@ -71,31 +71,31 @@ KubectlFlags ConnectionFlags::kubectl_flags() const {
   return flags;
 }
 
+std::array<CLI::Option*, 4> add_server_flags(CLI::App& command, ConnectionFlags& flags,
+                                             const std::string& server_help) {
+  return {command.add_option("--server", flags.server, server_help)->type_name("URL"),
+          command
+              .add_option("--token-file", flags.token_file,
+                          "a file with the token that Snug's admin port asks for (adminAuth)")
+              ->type_name("FILE"),
+          command
+              .add_option("--ca-file", flags.ca_file,
+                          "for https: the authorities (PEM) that may have signed Snug's "
+                          "certificate; default: those that the system trusts")
+              ->type_name("FILE"),
+          command.add_flag("--insecure-skip-tls-verify", flags.skips_verification,
+                           "for https: accept any certificate")};
+}
+
 void add_connection_flags(CLI::App& command, ConnectionFlags& flags) {
-  command
-      .add_option("--server", flags.server,
-                  is_plugin() ? "URL of Snug's admin port; without this flag, Snug is reached by "
-                                "a kubectl port-forward to its pod"
-                              : std::string("URL of Snug's admin port; without this flag and those "
-                                            "of kubectl, ") +
-                                    kDefaultServer)
-      ->type_name("URL")
-      ->group(kFlagGroup);
-  command
-      .add_option("--token-file", flags.token_file,
-                  "a file with the token that Snug's admin port asks for (adminAuth)")
-      ->type_name("FILE")
-      ->group(kFlagGroup);
-  command
-      .add_option("--ca-file", flags.ca_file,
-                  "for https: the authorities (PEM) that may have signed Snug's certificate; "
-                  "default: those that the system trusts")
-      ->type_name("FILE")
-      ->group(kFlagGroup);
-  command
-      .add_flag("--insecure-skip-tls-verify", flags.skips_verification,
-                "for https: accept any certificate")
-      ->group(kFlagGroup);
+  const auto server_options = add_server_flags(
+      command, flags,
+      is_plugin() ? "URL of Snug's admin port; without this flag, Snug is reached by a kubectl "
+                    "port-forward to its pod"
+                  : std::string("URL of Snug's admin port; without this flag and those of "
+                                "kubectl, ") +
+                        kDefaultServer);
+  for (CLI::Option* option : server_options) option->group(kFlagGroup);
   command
       .add_option("--snug-namespace", flags.snug_namespace,
                   "the namespace of Snug's pods, for the port-forward")

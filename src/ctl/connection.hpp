@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,7 +30,12 @@ struct ConnectionFlags {
   [[nodiscard]] KubectlFlags kubectl_flags() const;
 };
 
-/// Adds the flags to a subcommand. `flags` must live as long as the command.
+/// Adds the flags by which the server at a URL is reached: --server with this help text, which is
+/// the first of the returned options, and its token and certificate. `flags` must live as long as
+/// the command.
+std::array<CLI::Option*, 4> add_server_flags(CLI::App& command, ConnectionFlags& flags,
+                                             const std::string& server_help);
+/// Adds these and the flags of a port-forward.
 void add_connection_flags(CLI::App& command, ConnectionFlags& flags);
 
 /// The namespace of a pod for which none is given: that of kubectl's context if kubectl is used,

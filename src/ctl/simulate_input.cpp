@@ -204,7 +204,7 @@ base::Result<void> read_cluster(const std::vector<std::string>& paths, SimulateI
 base::Result<SimulateInput> read_simulate_input(const SimulateFlags& flags) {
   SimulateInput input;
   if (const auto good = check_flags(flags); !good) return std::unexpected(good.error());
-  auto policies = read_simulated_policies(flags.policies, flags.server);
+  auto policies = read_simulated_policies(flags.policies, flags.connection);
   if (!policies) return std::unexpected(policies.error());
   input.policies = *std::move(policies);
   const auto read =

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ctl/connection.hpp"
 #include "ctl/simulate_policies.hpp"
 #include "snug/base/result.hpp"
 #include "snug/sim/trace.hpp"
@@ -22,7 +23,7 @@ struct SimulateFlags {
   std::optional<std::string> seed;
   std::optional<std::string> inflate;
   bool timestamps = false;
-  std::optional<std::string> server;
+  ConnectionFlags connection;  // only --server and the flags that it may have
   std::vector<std::string> policies;
   std::optional<std::string> json;  // path, or "-" for stdout
   std::optional<std::string> svg;

@@ -5,17 +5,13 @@
 #include <memory>
 #include <utility>
 
-#include "snug/adapters/http/admin_client.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/codec/policy_codec.hpp"
 #include "snug/codec/policy_reply.hpp"
-#include "snug/codec/repack_codec.hpp"
 #include "snug/config/files.hpp"
 
 namespace snug::ctl {
 namespace {
-
-constexpr int kPolicyFound = 200;
 
 base::Result<score::PolicyPtr> read_one_policy(std::string_view text, std::string_view source) {
   base::Result<score::Policy> policy = codec::read_policy(text, source, base::Limits{});
@@ -51,17 +47,13 @@ void make_names_unique(std::vector<NamedPolicy>& policies, const std::vector<std
   }
 }
 
-base::Result<NamedPolicy> read_policy_in_force(const std::string& server) {
-  const auto reply = http::get_from_admin({.url = server}, "/v1/policy", {});
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->status != kPolicyFound) {
-    const std::string sentence = codec::read_error_sentence(reply->body);
-    return base::fail(
-        base::ErrorCode::kUnavailable,
-        server + " does not tell its policy (GET /v1/policy): " +
-            (sentence.empty() ? "status " + std::to_string(reply->status) : sentence));
-  }
-  const auto in_force = codec::read_policy_reply(reply->body);
+base::Result<NamedPolicy> read_policy_in_force(const ConnectionFlags& flags) {
+  auto connection = AdminConnection::open(flags);
+  if (!connection) return std::unexpected(connection.error());
+  const std::string& server = connection->name();
+  const auto reply = connection->get("/v1/policy");
+  if (!reply) return base::fail(reply.error().code, "--server: " + reply.error().message);
+  const auto in_force = codec::read_policy_reply(*reply);
   if (!in_force) {
     return base::fail(base::ErrorCode::kInvalid, server + ": " + in_force.error().message);
   }
@@ -73,7 +65,7 @@ base::Result<NamedPolicy> read_policy_in_force(const std::string& server) {
 }  // namespace
 
 base::Result<std::vector<NamedPolicy>> read_simulated_policies(
-    const std::vector<std::string>& paths, const std::optional<std::string>& server) {
+    const std::vector<std::string>& paths, const ConnectionFlags& connection) {
   std::vector<NamedPolicy> policies;
   for (const std::string& path : paths) {
     const base::Result<std::string> text = config::read_file(path, base::Limits{}.max_config_bytes);
@@ -83,8 +75,8 @@ base::Result<std::vector<NamedPolicy>> read_simulated_policies(
     policies.push_back({"", *policy});
   }
   make_names_unique(policies, paths);
-  if (server) {
-    auto in_force = read_policy_in_force(*server);
+  if (connection.server) {
+    auto in_force = read_policy_in_force(connection);
     if (!in_force) return std::unexpected(in_force.error());
     policies.insert(policies.begin(), *std::move(in_force));
   }

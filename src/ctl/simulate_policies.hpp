@@ -1,10 +1,10 @@
 // The policies that `snugctl simulate` compares.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "ctl/connection.hpp"
 #include "snug/base/result.hpp"
 #include "snug/score/policy.hpp"
 
@@ -15,9 +15,9 @@ struct NamedPolicy {
   score::PolicyPtr policy;
 };
 
-/// Returns the policy in force of the snug-extender whose admin port is at `server`, if it is
-/// given, and then the policies of the files. Returns the built-in policy if both are missing.
+/// Returns the policy in force of the snug-extender at `connection.server`, if it is given, and
+/// then the policies of the files. Returns the built-in policy if both are missing.
 [[nodiscard]] base::Result<std::vector<NamedPolicy>> read_simulated_policies(
-    const std::vector<std::string>& paths, const std::optional<std::string>& server);
+    const std::vector<std::string>& paths, const ConnectionFlags& connection);
 
 }  // namespace snug::ctl

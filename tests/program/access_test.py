@@ -145,6 +145,21 @@ class AccessTest(unittest.TestCase):
         for host in ("192.0.2.1", "127.evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "128.0.0.1"):
             self.assertEqual(self.snugctl(f"http://{host}:8889", *token), (2, AnyWith("without TLS, where others can read it")))
 
+    def test_the_policy_in_force_is_simulated_with_the_token(self):
+        admin = self.start()
+        simulate = (SNUGCTL, "simulate", "--cluster", CLUSTER)
+        token = ("--token-file", self.token)
+        done = run(*simulate, "--server", admin, *token, "--insecure-skip-tls-verify")
+        self.assertEqual((done.returncode, done.stdout), (0, AnyWith("in force: ")))
+        for flags, code, sentence in (
+                (("--server", admin, "--insecure-skip-tls-verify"), 1, "; give it with --token-file"),
+                (("--server", admin, *token, "--ca-file", self.folder / "absent"), 1, "the file of --ca-file cannot be read"),
+                (token, 2, "--token-file requires --server, which is missing"),
+                (("--insecure-skip-tls-verify",), 2, "--insecure-skip-tls-verify requires --server, which is missing")):
+            with self.subTest(sentence):
+                done = run(*simulate, *flags)
+                self.assertEqual((done.returncode, done.stdout), (code, AnyWith(sentence)))
+
     def make_certificate(self):
         done = run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                    "-subj", "/CN=snug", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.folder / "key", "-out", self.folder / "cert")

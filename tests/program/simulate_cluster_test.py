@@ -211,7 +211,7 @@ class PolicyInForceTest(ClusterTest):
             url = self.serve(status, reply)
             with self.subTest(said=said):
                 self.refused(said, *cluster, "--server", url)
-        self.refused("does not tell its policy (GET /v1/policy): not ready", *cluster, "--server",
+        self.refused("--server: not ready", *cluster, "--server",
                      self.serve(503, {"Error": "not ready"}), code=1)
         self.refused("cannot be connected to", *cluster, "--server", "http://127.0.0.1:1", code=1)
         self.refused("http://HOST:PORT", *cluster, "--server", "nonsense")
