@@ -299,9 +299,9 @@ void Extender::log_readiness() {
 void Extender::tick() {
   start_source();
   parts_->policy_file->poll();
-  parts_->core->reconciler.tick();
-  if (options_.remove_mirrors && parts_->core->reconciler.mirrors_are_removed() &&
-      !parts_->mirrors_removed.exchange(true)) {
+  if (!options_.remove_mirrors) {
+    parts_->core->reconciler.tick();
+  } else if (parts_->core->reconciler.remove_mirrors() && !parts_->mirrors_removed.exchange(true)) {
     parts_->log.write(service::LogLevel::kInfo,
                       "no node has a resource that mirrors shares, and the MirrorParameters are "
                       "deleted");

@@ -201,6 +201,11 @@ void Reconciler::tick() {
   jobs.node_mirror.write();
 }
 
-bool Reconciler::mirrors_are_removed() const { return jobs_->node_mirror.is_removed(); }
+bool Reconciler::remove_mirrors() {
+  NodeMirror& node_mirror = jobs_->node_mirror;
+  if (!parts_.readiness.is_leader()) node_mirror.stand_by();
+  if (parts_.readiness.is_ready()) node_mirror.write();
+  return node_mirror.is_removed();
+}
 
 }  // namespace snug::service

@@ -356,6 +356,7 @@ class LifeTest(InstalledScenario):
                            {"POD_NAME": pod["metadata"]["name"], "POD_NAMESPACE": "snug"})
         remover.launch()
         self.assertEqual(remover.process.wait(60), 0, remover.log())
+        self.assertNotIn("forbidden", remover.log())
         self.admin.patch(f"{SNUG}/pods/{pod['metadata']['name']}/status", {"status": {"phase": "Succeeded"}})
         uninstalls.join()
         self.assertEqual([code for code, _ in said], [0], said)

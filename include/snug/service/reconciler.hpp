@@ -56,9 +56,9 @@ class Reconciler final : public ClusterSink {
 
   /// Runs the periodic jobs that are due. Call it about every 50 ms. May wait for the API server.
   void tick();
-  /// Whether shares are not mirrored, and nothing in the cluster mirrors them any more. Called by
-  /// the thread that calls tick().
-  [[nodiscard]] bool mirrors_are_removed() const;
+  /// Called in place of tick() if Snug only removes what mirrors shares: writes nothing else.
+  /// Returns whether nothing in the cluster mirrors them any more.
+  [[nodiscard]] bool remove_mirrors();
 
  private:
   struct Jobs;

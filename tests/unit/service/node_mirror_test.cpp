@@ -334,5 +334,21 @@ TEST_F(NodeMirrorTest, TheReconcilerRunsIt) {
   EXPECT_EQ(api.parameters.size(), 2U);
 }
 
+TEST_F(NodeMirrorTest, TheRemovalWritesNothingElse) {
+  service::Reconciler other({ledger, pending, demand, readiness, api, metrics, lines, clock},
+                            limits);
+  begin({make_node("n1", 1, kMib)});
+  show("n1", gpus(1));
+  model::NodeFacts broken = make_node("n2", 1, kMib);
+  broken.annotations["snug.dev/inventory"] = "{";
+  other.node_changed(broken);
+  EXPECT_FALSE(other.remove_mirrors()) << "the node shows shares";
+  EXPECT_EQ(take_patches(), (Patches{{"n1", std::nullopt}}));
+  EXPECT_TRUE(other.remove_mirrors());
+  EXPECT_EQ(api.parameters.size(), 1U);
+  EXPECT_THAT(api.touches, ::testing::IsEmpty()) << "it may not wake pods";
+  EXPECT_THAT(api.notices, ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace snug::testing::node_mirror_test
