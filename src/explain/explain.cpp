@@ -22,7 +22,6 @@
 #include "explain/trial.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/base/text.hpp"
-#include "snug/fit/node_usage.hpp"
 
 namespace snug::explain {
 namespace {
@@ -30,7 +29,7 @@ namespace {
 /// Whether the node is refused because of the kind of the pod, whatever its GPUs are.
 bool is_about_kind_of_pod(model::ReasonCode reason) {
   using enum model::ReasonCode;
-  return reason == kWrongPool || reason == kOtherKind || reason == kNotEnforced;
+  return reason == kWrongPool || reason == kNotEnforced;
 }
 
 /// Whether other pods are in the way.
@@ -244,18 +243,14 @@ class Survey {
   [[nodiscard]] std::uint16_t distance_of(std::size_t i) {
     const model::NodeState& state = node(i);
     if (lacks_host_only(i)) return distance(host_shortfall_of(state, trial_.incoming().host));
-    if (is_about_kind_of_pod(reasons_[i]) && !could_serve(state, reasons_[i]))
-      return model::kNoDistance;
+    if (is_about_kind_of_pod(reasons_[i]) && !could_serve(state)) return model::kNoDistance;
     return model::reason_row(reasons_[i]).distance;
   }
 
-  /// Whether a node that is refused as a whole has a GPU that could serve the pod, or would have
-  /// enough units if no pod were on it.
-  [[nodiscard]] bool could_serve(const model::NodeState& state, model::ReasonCode reason) {
-    if (trial_.incoming().request.is_kubelet_assigned()) {
-      return reason != model::ReasonCode::kOtherKind ||
-             trial_.gpus_have_room(*fit::with_holdings(state, {}));
-    }
+  /// Whether a node that is refused as a whole has a GPU that could serve the pod. True if the
+  /// kubelet would choose the GPU.
+  [[nodiscard]] bool could_serve(const model::NodeState& state) {
+    if (trial_.incoming().request.is_kubelet_assigned()) return true;
     for (std::size_t gpu = 0; gpu < state.gpus.size(); ++gpu)
       if (trial_.is_suitable(state, gpu)) return true;
     return false;

@@ -14,14 +14,15 @@
 namespace snug::fit {
 namespace {
 
-/// The reason to refuse the node without judging its GPUs; kNone: there is no such reason.
+/// The reason to refuse the node without judging its GPUs; kNone: there is no such reason. If it is
+/// kOtherKind, the node's GPUs may have a reason that lasts longer.
 model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuRequest& request,
                                const Tenant& tenant) {
   const bool units = request.is_kubelet_assigned();
   const model::ReasonCode refusal = units ? node.kubelet_refusal : node.annotated_refusal;
-  if (refusal != model::ReasonCode::kNone) return refusal;
-  if (node.inventory->enforces_shares || !tenant.requires_enforcement())
-    return model::ReasonCode::kNone;
+  if (refusal != model::ReasonCode::kNone && refusal != model::ReasonCode::kOtherKind)
+    return refusal;
+  if (node.inventory->enforces_shares || !tenant.requires_enforcement()) return refusal;
   // A MIG card enforces its slices itself. So a node with such cards is not refused here; its GPUs
   // are judged one by one later.
   const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);
@@ -30,7 +31,7 @@ model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuReq
         return units ? node.inventory->replicas > 1
                      : model::is_share(container_request.device) && !slices;
       });
-  return refused ? model::ReasonCode::kNotEnforced : model::ReasonCode::kNone;
+  return refused ? model::ReasonCode::kNotEnforced : refusal;
 }
 
 model::ReasonCode fit_units(const model::NodeState& node, std::string_view resource,
@@ -85,6 +86,21 @@ model::ReasonCode fit_kubelet(const model::NodeState& node, const model::GpuRequ
   if (refusal == model::ReasonCode::kNone && may_meet_isolated_pod(node, tenant))
     return model::ReasonCode::kOtherNamespace;
   return refusal;
+}
+
+/// Judges the node's GPUs and units. The node has no node_refusal() but kOtherKind.
+model::ReasonCode fit_devices(const model::NodeState& node, const Tenant& tenant, FitMemo& memo,
+                              model::PlacementList& placements) {
+  const model::GpuRequest& request = memo.request();
+  if (request.is_kubelet_assigned()) {
+    const model::ReasonCode result = fit_kubelet(node, request, tenant);
+    if (result == model::ReasonCode::kNone) placements.close();
+    return result;
+  }
+  const model::ReasonCode reason =
+      request.containers.size() > 1 ? fit_several_containers(node, tenant, memo, placements).reason
+                                    : fit_one_container(node, tenant, memo, placements);
+  return closest_reason(node, memo, reason);
 }
 
 }  // namespace
@@ -160,19 +176,14 @@ model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant, FitMem
     placements.close();
     return model::ReasonCode::kNone;
   }
-  if (const model::ReasonCode refusal = node_refusal(node, request, tenant);
-      refusal != model::ReasonCode::kNone) {
+  const model::ReasonCode refusal = node_refusal(node, request, tenant);
+  if (refusal != model::ReasonCode::kNone && refusal != model::ReasonCode::kOtherKind)
     return refusal;
-  }
-  if (request.is_kubelet_assigned()) {
-    const model::ReasonCode result = fit_kubelet(node, request, tenant);
-    if (result == model::ReasonCode::kNone) placements.close();
-    return result;
-  }
-  const model::ReasonCode reason =
-      request.containers.size() > 1 ? fit_several_containers(node, tenant, memo, placements).reason
-                                    : fit_one_container(node, tenant, memo, placements);
-  return closest_reason(node, memo, reason);
+  const model::ReasonCode reason = fit_devices(node, tenant, memo, placements);
+  if (refusal == model::ReasonCode::kNone) return reason;
+  placements.clear();
+  // Up to kNoRoom, other pods are in the way on the GPUs too.
+  return reason > model::ReasonCode::kNoRoom ? reason : refusal;
 }
 
 bool can_fit(const model::NodeState& node, const Tenant& tenant, FitMemo& memo) {

@@ -36,8 +36,8 @@ model::ReasonCode gate_for_annotated(const model::NodeState& node) {
   if (inventory.closed_to_annotated != model::ReasonCode::kNone)
     return inventory.closed_to_annotated;
   if (inventory.gpus.empty()) return model::ReasonCode::kNoGpu;
-  if (node.kubelet_assigned_pods > 0) return model::ReasonCode::kOtherKind;
-  return node.unplaced_pods > 0 ? model::ReasonCode::kNodeClosed : model::ReasonCode::kNone;
+  if (node.unplaced_pods > 0) return model::ReasonCode::kNodeClosed;
+  return node.kubelet_assigned_pods > 0 ? model::ReasonCode::kOtherKind : model::ReasonCode::kNone;
 }
 
 model::ReasonCode gate_for_kubelet(const model::NodeState& node) {

@@ -267,8 +267,8 @@ model::ReasonCode main_reason(std::span<const Verdict> verdicts) {
     ++counts[static_cast<std::size_t>(verdict.reason)];
     if (distance_of(verdict.reason) < distance_of(nearest)) nearest = verdict.reason;
   }
-  // The reasons before OtherKind are given only if the node's GPUs suit the pod.
-  if (distance_of(nearest) < distance_of(model::ReasonCode::kOtherKind)) return nearest;
+  // The reasons up to OtherKind are given only if the node's GPUs suit the pod.
+  if (distance_of(nearest) <= distance_of(model::ReasonCode::kOtherKind)) return nearest;
   return static_cast<model::ReasonCode>(std::ranges::max_element(counts) - counts.begin());
 }
 

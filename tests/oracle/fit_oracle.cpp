@@ -113,9 +113,10 @@ bool FitOracle::wants_enforcement() const {
   return !node_.enforces_shares && own_rule_.require_enforcement;
 }
 
-bool FitOracle::gates_open(const model::GpuRequest& request) const {
+bool FitOracle::gates_open(const model::GpuRequest& request, model::ReasonCode but) const {
   for (std::size_t code = 0; code < model::all_reasons().size(); ++code) {
-    if (gate_says(static_cast<model::ReasonCode>(code), request)) return false;
+    const auto reason = static_cast<model::ReasonCode>(code);
+    if (reason != but && gate_says(reason, request)) return false;
   }
   return true;
 }

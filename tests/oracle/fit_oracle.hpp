@@ -126,7 +126,11 @@ class FitOracle {
   [[nodiscard]] std::optional<std::int64_t> cap_left() const;
 
   [[nodiscard]] bool gate_says(model::ReasonCode reason, const model::GpuRequest& request) const;
-  [[nodiscard]] bool gates_open(const model::GpuRequest& request) const;
+  /// `but`: a gate that does not count.
+  [[nodiscard]] bool gates_open(const model::GpuRequest& request,
+                                model::ReasonCode but = model::ReasonCode::kNone) const;
+  /// The reason of the node's GPUs and units, whatever the gates say.
+  [[nodiscard]] model::ReasonCode reason_of_devices(const model::GpuRequest& request) const;
   [[nodiscard]] model::ReasonCode reason_for_units(const model::GpuRequest& request) const;
   /// What is said in place of the first constraint that fails: of profiles that are not there, and
   /// of shares that are larger than all there is.

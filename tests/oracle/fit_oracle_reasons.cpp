@@ -8,15 +8,25 @@
 namespace snug {
 
 bool FitOracle::is_true(model::ReasonCode reason, const model::GpuRequest& request) const {
-  if (!gates_open(request)) return gate_says(reason, request);
-  if (request.is_kubelet_assigned()) return reason == reason_for_units(request);
+  constexpr model::ReasonCode kOtherKind = model::ReasonCode::kOtherKind;
+  if (!gates_open(request, kOtherKind)) return reason != kOtherKind && gate_says(reason, request);
+  const model::ReasonCode of_devices = reason_of_devices(request);
+  if (!gate_says(kOtherKind, request)) return reason == of_devices;
+  const auto lasts = [](model::ReasonCode each) {
+    return each == model::ReasonCode::kNone ? 0 : model::reason_row(each).distance;
+  };
+  return reason == (lasts(of_devices) > lasts(kOtherKind) ? of_devices : kOtherKind);
+}
+
+model::ReasonCode FitOracle::reason_of_devices(const model::GpuRequest& request) const {
+  if (request.is_kubelet_assigned()) return reason_for_units(request);
   model::ReasonCode first = model::ReasonCode::kNone;
   for (const Rule rule : {Rule::kNeighbours, Rule::kRoom, Rule::kCap, Rule::kHealth, Rule::kMode,
                           Rule::kModel, Rule::kSize}) {
     if (exists(request, rule)) break;
     first = reason_of(rule);
   }
-  return reason == closest(request, first);
+  return closest(request, first);
 }
 
 model::ReasonCode FitOracle::reason_of(Rule rule) {

@@ -102,7 +102,7 @@ class FitMemo {
 ///   - For a kubelet-assigned or an empty request, one placement without allocations.
 /// Returns kNone if there is a placement, else the reason why there is none. If the reason is that
 /// of a constraint in src/fit/constraints.cpp, a placement would exist without this constraint and
-/// the constraints after it.
+/// the constraints after it, and without pods of the other kind.
 [[nodiscard]] model::ReasonCode fit(const model::NodeState& node, const Tenant& tenant,
                                     FitMemo& memo, model::PlacementList& placements);
 

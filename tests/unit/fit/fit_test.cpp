@@ -236,7 +236,33 @@ TEST(FitTest, AnAutoNodeHoldsOneKindAtATime) {
          {"share where an unplaced pod is", node, {unplaced}, make_fraction(1), "NodeClosed"},
          {"whole where an unplaced pod is", node, {unplaced}, make_whole(1), "NodeClosed"},
          {"units beside units", node, {units}, make_units(1), "-"},
-         {"both kinds met by hand", node, {units, held(0, 1, 1)}, make_units(1), "OtherKind"}});
+         {"both kinds met by hand", node, {units, held(0, 1, 1)}, make_units(1), "OtherKind"},
+         {"by hand in both ways", node, {units, unplaced}, make_fraction(1), "NodeClosed"}});
+}
+
+TEST(FitTest, AReasonThatLastsLongerThanTheOtherKindOfPodsIsGiven) {
+  const std::string_view node = "n1: A 40960 x2 | nvidia.com/gpu=2";
+  const model::HoldingPtr units = make_units_holding("k", "n1", 1);
+  model::GpuRequest other_model = make_fraction(1);
+  other_model.containers[0].models.included = {"B"};
+  model::GpuRequest mps = make_fraction(1);
+  mps.containers[0].isolation = model::Isolation::kMps;
+  check({{"no such profile",
+          node,
+          {units},
+          make_request(model::SliceRequest{"1g.5gb"}, 1, "gpu-mig-profile=1g.5gb"),
+          "NoProfile"},
+         {"too many GPUs", node, {units}, make_whole(3), "TooLarge"},
+         {"another model", node, {units}, other_model, "ModelExcluded"},
+         {"another mode", node, {units}, mps, "WrongMode"},
+         {"unhealthy",
+          "n1: A 40960 unhealthy | nvidia.com/gpu=2",
+          {units},
+          make_whole(1),
+          "Unhealthy"},
+         {"full too", node, {units, held(0, 1, 1), held(1, 1, 1)}, make_whole(1), "OtherKind"},
+         {"too many units", node, {held(0, 1, 1)}, make_units(3), "TooLarge"},
+         {"no such units", "n1: A 40960", {held(0, 1, 1)}, make_units(1), "WrongMode"}});
 }
 
 TEST(FitTest, KubeletUnitsAreCountedByResource) {

@@ -144,7 +144,7 @@ TEST(PlanTest, TheMainReasonIsThatOtherPodsAreInTheWayIfAnyCandidateHasIt) {
   };
   for (const Row& row : {Row{{}, kNone}, Row{{kTooLarge, kTooLarge, kNoRoom}, kNoRoom},
                          Row{{kNoRoom, kNoRoom, kPromised}, kPromised},
-                         Row{{kTooLarge, kTooLarge, kOtherKind}, kTooLarge},
+                         Row{{kTooLarge, kTooLarge, kOtherKind}, kOtherKind},
                          Row{{kWrongPool, kModelExcluded, kModelExcluded}, kModelExcluded}}) {
     std::vector<plan::Verdict> verdicts;
     for (const model::ReasonCode reason : row.reasons) verdicts.push_back({.reason = reason});
