@@ -39,7 +39,7 @@ bool same_key(std::string_view field_key, std::string_view json_key, KeyCase key
 }
 
 /// Offers an entry whose value is a text or, as a quantity may be, a number.
-void offer_stray(std::string_view key, const element& json_value, const StrayRule& stray) {
+void offer_stray(std::string_view key, const element& json_value, StrayRule& stray) {
   std::string_view text;
   if (json_value.get(text) == simdjson::SUCCESS) {
     stray.offer(key, text);
@@ -144,7 +144,7 @@ bool DomWalk::time(const Field& field, const FieldPath& parent, std::string& out
   return !out.empty();
 }
 
-void DomWalk::map(const Field& field, const FieldPath& parent, const MapRule& rule,
+void DomWalk::map(const Field& field, const FieldPath& parent, MapRule rule,
                   model::StringMap& out) {
   std::vector<std::string_view> nulls;
   each_entry(field, parent, [&](std::string_view key, element json_value, const FieldPath& where) {

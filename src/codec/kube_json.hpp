@@ -46,7 +46,7 @@ class DomWalk : public WalkErrors {
   bool time(const Field& field, const FieldPath& parent, std::string& out);
   /// Copies the entries that `rule` keeps, except those with the value null. A duplicate of a kept
   /// key is an error.
-  void map(const Field& field, const FieldPath& parent, const MapRule& rule, model::StringMap& out);
+  void map(const Field& field, const FieldPath& parent, MapRule rule, model::StringMap& out);
 
   /// Calls visit(element, path) for each item of the array.
   template <typename Visit>

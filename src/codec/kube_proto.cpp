@@ -101,7 +101,7 @@ class ProtoWalk : public WalkErrors {
   /// the field is absent.
   bool time(const Field& field, const FieldPath& parent, std::string& out);
   /// Copies the entries that `rule` keeps.
-  void map(const Field& field, const FieldPath& parent, const MapRule& rule, model::StringMap& out);
+  void map(const Field& field, const FieldPath& parent, MapRule rule, model::StringMap& out);
   [[nodiscard]] std::string_view bytes(const Field& field, const FieldPath& parent);
   /// Calls visit(value, path) for each occurrence of the field.
   template <typename Visit>
@@ -253,7 +253,7 @@ bool ProtoWalk::time(const Field& field, const FieldPath& parent, std::string& o
   return true;
 }
 
-void ProtoWalk::map(const Field& field, const FieldPath& parent, const MapRule& rule,
+void ProtoWalk::map(const Field& field, const FieldPath& parent, MapRule rule,
                     model::StringMap& out) {
   const FieldPath map_path{&parent, field.key};
   std::string key_scratch;

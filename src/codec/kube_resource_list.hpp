@@ -57,7 +57,11 @@ HostRequests read_host_requests(Walk& walk, const typename Walk::Field& list,
                                 model::StringMap* stray_keys = nullptr) {
   bool others = false;
   StrayRule stray;
-  if (stray_keys != nullptr) stray = {.keep = request::is_stray_resource, .out = stray_keys};
+  if (stray_keys != nullptr) {
+    stray = {
+        .keep = [](std::string_view key, std::size_t&) { return request::is_stray_resource(key); },
+        .out = stray_keys};
+  }
   walk.map(list, parent,
            {.keep = is_relevant_resource, .quantities = true, .others = &others, .stray = stray},
            gpu_resources);

@@ -14,10 +14,10 @@ std::string FieldPath::to_text() const {
   return path;
 }
 
-void StrayRule::offer(std::string_view key, std::string_view value) const {
+void StrayRule::offer(std::string_view key, std::string_view value) {
   constexpr std::size_t kShownBytes = 64;
   if (keep == nullptr || out->size() >= base::kMaxStrayKeys ||
-      key.size() > base::kMaxStrayKeyBytes || !keep(key))
+      key.size() > base::kMaxStrayKeyBytes || !keep(key, compared))
     return;
   out->emplace(key, base::clip_text(value, kShownBytes));
 }

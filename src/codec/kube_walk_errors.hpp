@@ -38,11 +38,13 @@ struct WalkField {
 
 /// Says which entries of a map are copied to another map than the rest.
 struct StrayRule {
-  bool (*keep)(std::string_view key) = nullptr;  // null: no entry
-  model::StringMap* out = nullptr;               // gets at most base::kMaxStrayKeys
+  /// As request::is_stray_annotation(). Null: no entry is copied.
+  bool (*keep)(std::string_view key, std::size_t& compared) = nullptr;
+  model::StringMap* out = nullptr;  // gets at most base::kMaxStrayKeys
+  std::size_t compared = 0;         // for `keep`
 
   /// Copies the entry, with the beginning of its value, if `keep` accepts its key.
-  void offer(std::string_view key, std::string_view value) const;
+  void offer(std::string_view key, std::string_view value);
 };
 
 /// Says which entries of a map are copied, and how.

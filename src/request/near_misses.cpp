@@ -155,9 +155,11 @@ std::string plain_name(std::string_view key) {
   return name;
 }
 
-/// The key that the author of `key` may have meant; empty: none is near. A key with the domain of
-/// somebody else is right as it is.
-std::string_view nearest_key(std::string_view key) {
+/// The key that the author of `key` may have meant; empty: none is near, or base::kMaxComparedKeys
+/// are already `compared`, to which a comparison adds one. A key with the domain of somebody else
+/// is right as it is.
+std::string_view nearest_key(std::string_view key, std::size_t& compared) {
+  if (compared >= base::kMaxComparedKeys) return {};
   const std::string_view domain = domain_of(key);
   if (!domain.empty() && domain != "snug.dev" && domain != "nvidia.com") return {};
   const std::string name = plain_name(key);
@@ -168,6 +170,7 @@ std::string_view nearest_key(std::string_view key) {
         kOtherNames, std::string_view(name).substr(kPrefix.size()), &OtherNameRow::name);
     if (other_name != kOtherNames.end()) return other_name->meant;
   }
+  ++compared;
   std::string_view nearest;
   std::size_t fewest_edits = kMaxComparedBytes;
   for (const std::string_view known : request_keys()) {
@@ -206,9 +209,11 @@ class Findings {
 };
 
 void find_misspellings(const model::StringMap& annotations, Findings& findings) {
+  std::size_t compared = 0;
   for (const auto& [key, value] : annotations) {
+    if (compared >= base::kMaxComparedKeys) return;
     if (is_request_key(key) || is_of_other_system(key)) continue;
-    const std::string_view meant = nearest_key(key);
+    const std::string_view meant = nearest_key(key, compared);
     if (!meant.empty()) findings.add(misspelling(key, meant), false);
   }
 }
@@ -300,14 +305,14 @@ std::string unmatched_models(const model::GpuRequest& request,
   return {};
 }
 
-bool is_stray_annotation(std::string_view key) {
+bool is_stray_annotation(std::string_view key, std::size_t& compared) {
   if (key.starts_with("gpu-") || key.size() > base::kMaxStrayKeyBytes) return false;
   if (is_of_other_system(key)) return find_other_annotation(key).has_value();
   const std::size_t slash = key.rfind('/');
   const std::size_t begin = slash == std::string_view::npos ? 0 : slash + 1;
   if (key.size() < begin + 3 || lower(key[begin]) != 'g' || lower(key[begin + 1]) != 'p')
     return false;
-  return !nearest_key(key).empty();
+  return !nearest_key(key, compared).empty();
 }
 
 bool is_stray_resource(std::string_view name) { return find_other_resource(name).has_value(); }

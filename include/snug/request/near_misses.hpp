@@ -3,6 +3,7 @@
 // otherwise run without the GPU that its author expects, and nobody would say so. Pure.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +31,9 @@ struct NearMiss {
                                            std::span<const std::string> models);
 
 /// Whether PodFacts::stray_keys has this annotation: it is not among PodFacts::annotations, and
-/// near_misses() may say something about it.
-[[nodiscard]] bool is_stray_annotation(std::string_view key);
+/// near_misses() may say something about it. Compares at most base::kMaxComparedKeys keys of a pod:
+/// `compared` must be 0 for the first annotation, and then be left as it is.
+[[nodiscard]] bool is_stray_annotation(std::string_view key, std::size_t& compared);
 /// The same for a resource of a container, which is not among ContainerFacts::gpu_resources.
 [[nodiscard]] bool is_stray_resource(std::string_view name);
 

@@ -73,6 +73,10 @@ TEST(KubeObjectsTest, StrayKeysAreFewAndShort) {
     if (i < 17) eight[key] = "x";
   }
   eight["gpufraction"] = "1";
+  std::string most_compared;
+  for (std::size_t i = 1; i < base::kMaxComparedKeys; ++i)
+    most_compared += "\"gpx" + std::to_string(i) + R"(":"",)";
+  const std::string misspelled = R"("gpufraction":"1")";
   const Row rows[] = {
       {R"("gpu_fraction":"0.5","other":"x","gpufraction":null)", "", {{"gpu_fraction", "0.5"}}},
       {R"("snug.dev/gpu-fraction":"0.5")", "", {}},  // Snug's own keys are kept anyway
@@ -82,6 +86,8 @@ TEST(KubeObjectsTest, StrayKeysAreFewAndShort) {
        "",
        {{"gpu_fraction", std::string(64, 'v')}}},
       {many, R"("aliyun.com/gpu-mem":"3")", eight},
+      {most_compared + misspelled, "", {{"gpufraction", "1"}}},
+      {most_compared + R"("gpx":"",)" + misspelled, "", {}},
   };
   codec::KubeObjectReader reader{base::Limits{}};
   for (const Row& row : rows) {

@@ -18,12 +18,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+bool is_stray(const std::string& key) {
+  std::size_t compared = 0;
+  return request::is_stray_annotation(key, compared);
+}
+
 /// The pod as the codec would keep it.
 model::PodFacts pod_with_annotation(const std::string& key, const std::string& value) {
   model::PodFacts pod = make_pod("p", {});
   if (key.starts_with("gpu-") || key.starts_with("snug.dev/")) {
     pod.annotations[key] = value;
-  } else if (request::is_stray_annotation(key)) {
+  } else if (is_stray(key)) {
     pod.stray_keys[key] = value;
   }
   return pod;
@@ -79,7 +84,7 @@ TEST(NearMissesTest, AMisspelledAnnotationNamesTheRightKey) {
     const auto found = request::near_misses(pod_with_annotation(row.key, "0.25"));
     if (row.meant.empty()) {
       EXPECT_THAT(found, IsEmpty()) << row.key;
-      EXPECT_FALSE(request::is_stray_annotation(row.key)) << row.key;
+      EXPECT_FALSE(is_stray(row.key)) << row.key;
       continue;
     }
     ASSERT_THAT(found, SizeIs(1)) << row.key;
@@ -137,7 +142,7 @@ TEST(NearMissesTest, KeysOfOtherSystemsNameWhatSnugReads) {
   for (const Row& row : rows) {
     model::PodFacts pod = make_pod("p", {});
     EXPECT_EQ(request::is_stray_resource(row.key), row.resource) << row.key;
-    EXPECT_EQ(request::is_stray_annotation(row.key), !row.resource) << row.key;
+    EXPECT_EQ(is_stray(row.key), !row.resource) << row.key;
     if (row.resource && row.key.starts_with("nvidia.com/")) {
       pod.containers[0].gpu_resources[row.key] = "3000";
     } else {
@@ -166,6 +171,15 @@ TEST(NearMissesTest, OrdinaryResourcesAndUnprintableValuesAreSafe) {
   pod = make_pod("p", {});
   pod.stray_keys["nvidia.com/use-gputype"] = "A100\n\x1B[31m";
   EXPECT_EQ(request::near_misses(pod)[0].sentence.find('\n'), std::string::npos);
+}
+
+TEST(NearMissesTest, FewKeysOfAPodAreCompared) {
+  model::PodFacts pod = make_pod("p", {{"gpu-fracton", "0.5"}});
+  for (std::size_t i = 1; i < base::kMaxComparedKeys; ++i)
+    pod.annotations["gpu-a" + std::to_string(i)] = "";  // before the misspelled key
+  EXPECT_THAT(request::near_misses(pod), SizeIs(1));
+  pod.annotations["gpu-a"] = "";
+  EXPECT_THAT(request::near_misses(pod), IsEmpty());
 }
 
 TEST(NearMissesTest, AModelThatNoNodeHasNamesTheNearest) {
