@@ -54,6 +54,8 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
+    // A file would be opened by the text before it.
+    if (value.contains('\0')) throw YamlProblem{mark, "a text must not have a NUL character"};
     YamlNode yaml_node = make(YamlNode::Type::kScalar, mark);
     yaml_node.text = value;
     yaml_node.quoted = tag == "!";

@@ -69,8 +69,6 @@ class ConfigReader {
       return problem(value, (row.list_member == nullptr ? "" : "each of ") + key +
                                 " must be one value: " + std::string(row.placeholder));
     }
-    // A file is opened by the text before the first NUL.
-    if (value.text.contains('\0')) return problem(value, key + " must not have a NUL character");
     if (row.is_unquoted && value.quoted)
       return problem(value, key + " " + row.parse(options_, "") + unquoted(value));
     const std::string complaint = row.parse(options_, value.text);

@@ -30,4 +30,4 @@ def make_plane(arguments):
 
 if __name__ == "__main__":
     sys.exit(runner.main(__doc__.splitlines()[0], HERE, make_plane, {
-        "--kubernetes": {"metavar": "MINOR", "help": "1.30: another control plane than that of CI"}}))
+        "--kubernetes": {"metavar": "MINOR", "help": "1.30: test with this Kubernetes instead of that of CI"}}))

@@ -220,8 +220,8 @@ inline constexpr std::size_t kMaxKeptExplanations = 256;
 inline constexpr int kExplanationCpuPercent = 10;
 inline constexpr std::int64_t kExplanationBurstMs = 500;
 /// Sentences about one pod's likely mistakes (request/near_misses.hpp), the keys of a pod that are
-/// kept for them, the bytes of such a key, and the keys that are compared with the right ones. A
-/// comparison takes some 20 microseconds, and 256 KiB of annotations have 30,000 keys.
+/// kept for them, the bytes of such a key, and the keys that are compared with the right ones:
+/// 256 KiB of annotations can have 30,000 keys, and each comparison is an edit distance.
 inline constexpr std::size_t kMaxNearMisses = 8;
 inline constexpr std::size_t kMaxStrayKeys = 8;
 inline constexpr std::size_t kMaxStrayKeyBytes = 128;

@@ -33,11 +33,6 @@ base::Result<std::string> string_at(const KubeconfigFile& kubeconfig,
   if (value_node->type != codec::YamlNode::Type::kScalar) {
     return fail_at(kubeconfig, *value_node, "`" + std::string(key) + "` must be a string");
   }
-  // A file is opened by the text before the first NUL.
-  if (value_node->text.contains('\0')) {
-    return fail_at(kubeconfig, *value_node,
-                   "`" + std::string(key) + "` must not have a NUL character");
-  }
   return value_node->text;
 }
 
