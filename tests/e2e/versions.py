@@ -4,7 +4,7 @@
     tests/e2e/versions.py                    all versions, the oldest first
     tests/e2e/versions.py 1.30 1.33          these
     tests/e2e/versions.py --jobs 2           two at a time; the scenarios mostly wait
-    tests/e2e/versions.py --record           writes bench/results/kubernetes.md
+    tests/e2e/versions.py --record           writes their sections of bench/results/kubernetes.md
 
 The program under test is that of run.py. The last line is `N passed, N failed, N skipped`; exit code 1 if a
 scenario failed or a version could not be tested.
@@ -24,6 +24,13 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "bench/results/kubernetes.md"
 OF_CI = "ci"  # the module without a version in its name
 LINE = re.compile(r"^(PASS|FAIL|SKIP) (\w+)\.(\w+)\.(\w+): .*?(?: \(([^()]*)\))?$", re.M)
+HEAD = """# End-to-end scenarios by version of Kubernetes
+
+    tests/e2e/versions.py --record
+
+Unmodified kube-apiserver, kube-scheduler, kube-controller-manager and kubectl of each version.
+[Kubernetes versions](../../docs/reference/kubernetes.md) says what differs.
+"""
 SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
 
 
@@ -31,7 +38,6 @@ SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
 class Outcome:
     version: str  # such as v1.33.13
     passed: int
-    failed: int
     failures: list  # scenarios
     skipped: dict  # reason -> scenarios
 
@@ -55,44 +61,50 @@ def run(name, version, only):
                        stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         log.seek(0)
         outcome = read_outcome(version, log.read())
-    print(f"{version}: {outcome.passed} passed, {outcome.failed} failed, {count_skipped(outcome)} skipped", flush=True)
+    print(f"{version}: {counts(outcome)}", flush=True)
     for failure in outcome.failures:
         print(f"  failed: {failure}", flush=True)
     return outcome
 
 
 def read_outcome(version, output):
-    """What run.py printed. An end without a summary counts as one failure."""
+    """What run.py printed. An end without a summary that agrees with its lines counts as one failure."""
     failures, skipped = [], {}
+    passed = 0
     for end, _, group, scenario, reason in LINE.findall(output):
-        if end == "FAIL":
+        if end == "PASS":
+            passed += 1
+        elif end == "FAIL":
             failures.append(f"{group}.{scenario}")
-        elif end == "SKIP":
+        else:
             skipped.setdefault(reason, []).append(f"{group}.{scenario}")
+    outcome = Outcome(version, passed, failures, skipped)
     summary = SUMMARY.search(output)
-    if not summary:
-        return Outcome(version, 0, 1, ["run.py gave no summary"], skipped)
-    return Outcome(version, int(summary[1]), int(summary[2]), failures, skipped)
+    counted = (passed, len(failures), count_skipped(outcome))
+    if not summary or tuple(map(int, summary.groups())) != counted:
+        failures.append(f"run.py: {summary[0] if summary else 'no summary'}")
+    return outcome
 
 
 def count_skipped(outcome):
     return sum(map(len, outcome.skipped.values()))
 
 
-def page(command, outcomes):
-    lines = ["# End-to-end scenarios by version of Kubernetes", "", f"    {command}", "",
-             f"{date.today()}. Unmodified kube-apiserver, kube-scheduler, kube-controller-manager and kubectl of each version. "
-             "What differs is in [Kubernetes versions](../../docs/reference/kubernetes.md).", "",
-             "| Kubernetes | passed | failed | skipped |", "|---|---|---|---|"]
+def counts(outcome):
+    return f"{outcome.passed} passed, {len(outcome.failures)} failed, {count_skipped(outcome)} skipped"
+
+
+def page(outcomes, before=""):
+    """The page, in which a version has one section; those of other versions in `before` stay."""
+    sections = {section.split("\n")[0]: section for section in before.split("\n## ")[1:]}
     for each in outcomes:
-        lines.append(f"| {each.version} | {each.passed} | {each.failed} | {count_skipped(each)} |")
-    for each in outcomes:
-        if each.failures or each.skipped:
-            lines += ["", f"## {each.version}", ""]
-            lines += [f"- failed: `{name}`" for name in each.failures]
-            lines += [f"- skipped ({reason}): " + ", ".join(f"`{name}`" for name in names)
-                      for reason, names in each.skipped.items()]
-    return "\n".join(lines) + "\n"
+        lines = [each.version, "", f"{date.today()}: {counts(each)}.", ""]
+        lines += [f"- failed: `{name}`" for name in each.failures]
+        lines += [f"- skipped ({reason}): " + ", ".join(f"`{name}`" for name in names)
+                  for reason, names in each.skipped.items()]
+        sections[each.version] = "\n".join(lines) + "\n"
+    order = sorted(sections, key=lambda version: [int(number) for number in re.findall(r"\d+", version)])
+    return HEAD + "".join(f"\n## {sections[version].rstrip()}\n" for version in order)
 
 
 def main():
@@ -109,8 +121,8 @@ def main():
     with ThreadPoolExecutor(options.jobs) as pool:
         outcomes = list(pool.map(lambda name: run(name, chosen[name], options.only), chosen))
     if options.record:
-        RESULTS.write_text(page("tests/e2e/versions.py " + " ".join(sys.argv[1:]), outcomes))
-    passed, failed = sum(each.passed for each in outcomes), sum(each.failed for each in outcomes)
+        RESULTS.write_text(page(outcomes, RESULTS.read_text() if RESULTS.exists() else ""))
+    passed, failed = sum(each.passed for each in outcomes), sum(len(each.failures) for each in outcomes)
     print(f"{passed} passed, {failed} failed, {sum(map(count_skipped, outcomes))} skipped")
     return 1 if failed else 0
 

@@ -18,6 +18,7 @@ report = _load_report()
 # Behind the other folders: both have a run.py, as this one.
 sys.path += [str(ROOT / "bench/e2e"), str(ROOT / "tests/e2e")]
 import comparison_report  # noqa: E402
+import versions  # noqa: E402
 from peers import SYSTEMS, workload  # noqa: E402
 
 
@@ -90,6 +91,33 @@ class EndToEndOrderTest(unittest.TestCase):
         self.assertEqual([row["cpu_ms_per_pod"] for row in rows],
                          [{"kube-scheduler": 2.0}, {"kube-scheduler": 1.0, "snug-extender": 0.5}])
         self.assertIn("| - | 2.00 |", report.table(rows))
+
+
+class VersionsTest(unittest.TestCase):
+    """What tests/e2e/versions.py reads of the end-to-end scenarios of a version."""
+
+    LINES = ("PASS test_a.ATest.test_f_one: f: one (of two) works (1.2 s)\n"
+             "SKIP test_a.ATest.test_f_two: f: two (a thing: since Kubernetes 1.36)\n"
+             "---- a line of a log\nFAIL test_b.BTest.test_g: g: works (3.0 s)\n")
+
+    def test_lines_and_summary(self):
+        rows = (("1 passed, 1 failed, 1 skipped\n", ["BTest.test_g"]),
+                ("2 passed, 1 failed, 1 skipped\n", ["BTest.test_g", "run.py: 2 passed, 1 failed, 1 skipped"]),
+                ("", ["BTest.test_g", "run.py: no summary"]))
+        for summary, failures in rows:
+            with self.subTest(summary):
+                outcome = versions.read_outcome("v1.30.1", self.LINES + summary)
+                self.assertEqual(outcome, versions.Outcome(
+                    "v1.30.1", 1, failures, {"a thing: since Kubernetes 1.36": ["ATest.test_f_two"]}))
+
+    def test_a_version_has_one_section(self):
+        old = versions.page([versions.Outcome("v1.36.0", 3, [], {}), versions.Outcome("v1.9.0", 1, ["A.b"], {})])
+        page = versions.page([versions.Outcome("v1.9.0", 2, [], {"why": ["A.c"]})], old)
+        self.assertEqual([line for line in page.split("\n") if line.startswith("## ")], ["## v1.9.0", "## v1.36.0"])
+        self.assertIn("2 passed, 0 failed, 1 skipped", page)
+        self.assertIn("- skipped (why): `A.c`", page)
+        self.assertNotIn("A.b", page)
+        self.assertEqual(versions.page([], page), page)
 
 
 class ComparisonTest(unittest.TestCase):

@@ -15,6 +15,7 @@ VARIABLES = {"NVIDIA_VISIBLE_DEVICES": "visible-devices",
              "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "memory-limit",
              "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "compute-percent"}
 
+FIRST_MINOR_WITH_POLICIES = 36
 FIELD = re.compile(r"metadata\.annotations\['(.+)'\]")
 
 
@@ -27,7 +28,12 @@ def minimal(annotations, containers=("main",), init=(), *, name="probe", namespa
 
 def need_policies(scenario):
     """Skips the scenario where the API server does not serve policies that change pods."""
-    scenario.need_kubernetes(36, "MutatingAdmissionPolicy")
+    scenario.need_kubernetes(FIRST_MINOR_WITH_POLICIES, "MutatingAdmissionPolicy")
+
+
+def completed_by_webhook(plane):
+    """Whether GPU pods get their defaults by the webhook, for want of policies that change pods."""
+    return plane.minor < FIRST_MINOR_WITH_POLICIES
 
 
 def apply_policies(admin):

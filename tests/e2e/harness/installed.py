@@ -1,5 +1,6 @@
 """A cluster of its own for what the chart installs, which is run as its pod would run it: no kubelet starts it here."""
 
+from .admission import completed_by_webhook
 from .controlplane import ControlPlane
 from .helm import Helm
 from .kubectl import Kubectl
@@ -19,7 +20,7 @@ class InstalledScenario(Scenario):
         self.admin = self.plane.admin
         self.kubectl = Kubectl(self.plane)
         self.helm = Helm(self.plane)
-        self.by_webhook = self.plane.minor < 36  # GPU pods get their defaults so
+        self.by_webhook = completed_by_webhook(self.plane)
 
 
 def kubeconfig_of(plane, account):

@@ -7,7 +7,7 @@ deploy/admission-gpu-pods.yaml add the rest, the resources too; on Kubernetes be
 import collections
 
 from . import manifests, truth, webhook
-from .admission import scheduler_of
+from .admission import completed_by_webhook, scheduler_of
 from .controlplane import SCHEDULER_USER
 from .mirror import MEMORY, MILLI, PARAMETERS, serve_parameters, units
 from .objects import A100_MIB, pod
@@ -31,7 +31,7 @@ class MirrorScenario(Scenario):
         post_priorities(self.admin)
         serve_parameters(self.admin)
         self.admin.delete(PARAMETERS, missing_ok=True)
-        self._by_webhook = self.plane.minor < 36
+        self._by_webhook = completed_by_webhook(self.plane)
         if self._by_webhook:
             webhook.permit(self)
             self.addCleanup(webhook.remove, self.admin)
