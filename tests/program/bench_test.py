@@ -138,7 +138,7 @@ class ComparisonTest(unittest.TestCase):
         self.assertNotEqual(workload.mix(160, 1), workload.mix(160, 2))
 
     def test_verdicts_and_tables(self):
-        rows = [({}, True, "PASS"), ({"bound": 9}, False, "only 9 of 10"), ({"over": 1}, False, "over-committed 1")]
+        rows = [({}, True, "PASS"), ({"bound": 9}, False, "only 9 of 10"), ({"over": 1}, False, "over-committed GPUs: 1")]
         for more, good, words in rows:
             with self.subTest(words):
                 runs = [self.run_of(name, what, **(more if name == "snug" else {}))

@@ -1,5 +1,5 @@
-"""DRA with consumable capacity: what NVIDIA's driver publishes with its consumable shares of memory, and one
-ResourceClaimTemplate for each size. kube-controller-manager makes the claims, kube-scheduler allocates."""
+"""DRA with consumable capacity: ResourceSlices whose devices pods share by memory, and one ResourceClaimTemplate
+for each size. kube-controller-manager makes the claims, kube-scheduler allocates."""
 
 import collections
 
@@ -28,8 +28,12 @@ class Dra(System):
             self.admin.create(TEMPLATES, self._template(thousandths))
         for name in self.nodes:
             self.admin.create(f"{RESOURCES}/resourceslices", self._slice(name))
-        ControllerManagers(self.plane).start(
-            ("resourceclaim",), (f"--kube-api-qps={QPS}", f"--kube-api-burst={QPS}"))
+        self._controllers = ControllerManagers(self.plane)
+
+    def start_programs(self):
+        super().start_programs()
+        self.program(self._controllers.start(
+            ("resourceclaim",), (f"--kube-api-qps={QPS}", f"--kube-api-burst={QPS}")))
 
     def pod(self, name, thousandths):
         value = self.base_pod(name, thousandths)

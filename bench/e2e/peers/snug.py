@@ -7,7 +7,6 @@ from harness import manifests
 from harness.controlplane import EXTENDER_USER
 from harness.extender import Extender
 from harness.objects import A100_MIB, gpu_node
-from harness.scenario import Session
 
 from .system import System
 
@@ -22,7 +21,7 @@ class Snug(System):
         self.components[EXTENDER_USER] = "snug-extender"
         for file in self.installed():
             manifests.apply(self.admin, file)
-        Session(self.plane).make_own_pod(OWN_POD)
+        self.session.make_own_pod(OWN_POD)
         self._extender = Extender(
             self.plane, self.plane.extender_token_kubeconfig(),
             {"policy": manifests.ROOT / "policies/tight.yaml", "answer": "auto",

@@ -5,7 +5,7 @@ import pathlib
 
 from harness.controlplane import SCHEDULER_USER
 from harness.objects import A100_MIB, bare_node, pod
-from harness.scenario import NODES
+from harness.scenario import NODES, Session
 from harness.scheduler import configuration
 
 QPS = 5000  # of every client: none is to wait for its own limit
@@ -37,6 +37,8 @@ class System:
         self._kubeconfig = plane.kubeconfig("measured-scheduler", SCHEDULER_USER)
 
     def start(self):
+        self.session = Session(self.plane)
+        self.session.make_control_node()
         self.install()
         self.admin.create_all(NODES, [self.node(name) for name in self.nodes])
         self.start_programs()

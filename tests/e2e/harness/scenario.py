@@ -55,11 +55,12 @@ class Session:
 
     def make_own_pod(self, name):
         """The same, on a node that takes no others; no kubelet."""
-        self._make_control_node()
+        self.make_control_node()
         self.post_own_pod(name)
         bind_by_hand(self.plane.admin, name, "control", "snug")
 
-    def _make_control_node(self):
+    def make_control_node(self):
+        """A node for own pods, which takes no others."""
         if self.plane.admin.find(f"{NODES}/control"):
             return
         node = bare_node("control")
