@@ -29,6 +29,8 @@ REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 SCHEDULER_USER = "system:serviceaccount:snug:snug-scheduler"
 CONTROLLERS = ("deployment", "garbage-collector", "job", "namespace", "replicaset", "resourcequota",
                "serviceaccount-token")
+# Of these controllers; they are made when the controllers start.
+ACCOUNTS = {f"{name}-controller" for name in CONTROLLERS if name not in ("garbage-collector", "serviceaccount-token")}
 BOTH = ("admission.policies=false", "admission.webhook=true")
 MIRROR = ("mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
 SHARED = ("shape=shared", "nodes={one,two}")
@@ -191,6 +193,8 @@ class LifeTest(InstalledScenario):
         self.admin.create("/api/v1/namespaces", {"metadata": {"name": "snug", "labels": {
             "pod-security.kubernetes.io/enforce": "restricted"}}})
         ControllerManagers(self.plane).start(CONTROLLERS)
+        wait_until("the controllers have their accounts", lambda: ACCOUNTS <= {
+            each["metadata"]["name"] for each in self.admin.list("/api/v1/namespaces/kube-system/serviceaccounts")})
 
     def test_m_the_life_of_a_release(self):
         """m: helm installs, upgrades, rolls back and uninstalls Snug, which runs with two accounts"""
