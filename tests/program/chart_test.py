@@ -92,6 +92,12 @@ class VersionsTest(ChartTest):
         self.assertNotEqual(code, 0)
         self.assertIn("chart requires kubeVersion", text)
 
+    def test_a_version_without_a_patch_names_no_image(self):
+        code, text = self.template(kubernetes="1.36")
+        self.assertNotEqual(code, 0)
+        self.assertIn("has no patch: set scheduler.image.tag", text)
+        self.assertEqual(self.template("scheduler.image.tag=v1.36.3", kubernetes="1.36")[0], 0)
+
 
 class ShapesTest(ChartTest):
     def test_one_replica_needs_no_budget(self):

@@ -21,6 +21,7 @@ MAY_START = {
     "tests/e2e/harness/controlplane.py": "build.sh builds the control plane and ends",
     "tests/e2e/harness/kubectl.py": "kubectl acts as a client and ends",
     "tests/e2e/harness/helm.py": "helm is built, acts as a client and ends",
+    "tests/e2e/versions.py": "run.py runs the scenarios with one version and ends",
 }
 # Where a socket may listen, and why. Such a file imports nothing that could form or read a message.
 MAY_LISTEN = {

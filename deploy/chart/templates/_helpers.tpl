@@ -6,7 +6,9 @@
 {{- end }}
 
 {{- define "snug.schedulerTag" -}}
-{{- .Values.scheduler.image.tag | default (regexFind "^v[0-9]+[.][0-9]+[.][0-9]+" .Capabilities.KubeVersion.Version) -}}
+{{- $version := .Capabilities.KubeVersion.Version -}}
+{{- .Values.scheduler.image.tag | default (regexFind "^v[0-9]+[.][0-9]+[.][0-9]+" $version)
+  | required (printf "the cluster's version %s has no patch: set scheduler.image.tag, or give helm template the whole version with --kube-version" $version) -}}
 {{- end }}
 
 {{/* "true" or nothing. The API server decides what it serves, so kubernetesMinor does not count. */}}
