@@ -37,9 +37,10 @@ SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
 @dataclass(frozen=True)
 class Outcome:
     version: str  # such as v1.33.13
-    passed: int
-    failures: list  # scenarios
+    passes: list  # scenarios
+    failures: list
     skipped: dict  # reason -> scenarios
+    repeated: tuple = ()  # of those that passed: scenarios that had failed beside others
 
 
 def modules():
@@ -52,7 +53,17 @@ def modules():
 
 
 def run(name, version, only):
-    """All scenarios with this version."""
+    """The scenarios with this version. Those that fail are repeated by themselves, once."""
+    outcome = run_once(name, version, only)
+    if outcome.failures:
+        outcome = with_repeated(outcome, run_once(name, version, [f"{each}:" for each in outcome.failures]))
+    print(f"{version}: {counts(outcome)}", flush=True)
+    for failure in outcome.failures:
+        print(f"  failed: {failure}", flush=True)
+    return outcome
+
+
+def run_once(name, version, only):
     chosen = [] if name == OF_CI else ["--kubernetes", name]
     filters = [flag for text in only for flag in ("--only", text)]
     with tempfile.NamedTemporaryFile("w+", prefix=f"snug-e2e-{version}-", suffix=".log", delete=False) as log:
@@ -60,27 +71,25 @@ def run(name, version, only):
         subprocess.run([sys.executable, HERE / "run.py", "--require", *chosen, *filters], check=False,
                        stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         log.seek(0)
-        outcome = read_outcome(version, log.read())
-    print(f"{version}: {counts(outcome)}", flush=True)
-    for failure in outcome.failures:
-        print(f"  failed: {failure}", flush=True)
-    return outcome
+        return read_outcome(version, log.read())
+
+
+def with_repeated(outcome, again):
+    """What is known of a version if `again` are the scenarios that had failed."""
+    passed = [name for name in outcome.failures if name in again.passes]
+    return Outcome(outcome.version, outcome.passes + passed,
+                   [name for name in outcome.failures if name not in passed], outcome.skipped, tuple(passed))
 
 
 def read_outcome(version, output):
     """What run.py printed. An end without a summary that agrees with its lines counts as one failure."""
-    failures, skipped = [], {}
-    passed = 0
+    passes, failures, skipped = [], [], {}
     for end, _, group, scenario, reason in LINE.findall(output):
-        if end == "PASS":
-            passed += 1
-        elif end == "FAIL":
-            failures.append(f"{group}.{scenario}")
-        else:
-            skipped.setdefault(reason, []).append(f"{group}.{scenario}")
-    outcome = Outcome(version, passed, failures, skipped)
+        kept = {"PASS": passes, "FAIL": failures}.get(end)
+        (skipped.setdefault(reason, []) if kept is None else kept).append(f"{group}.{scenario}")
+    outcome = Outcome(version, passes, failures, skipped)
     summary = SUMMARY.search(output)
-    counted = (passed, len(failures), count_skipped(outcome))
+    counted = (len(passes), len(failures), count_skipped(outcome))
     if not summary or tuple(map(int, summary.groups())) != counted:
         failures.append(f"run.py: {summary[0] if summary else 'no summary'}")
     return outcome
@@ -91,7 +100,7 @@ def count_skipped(outcome):
 
 
 def counts(outcome):
-    return f"{outcome.passed} passed, {len(outcome.failures)} failed, {count_skipped(outcome)} skipped"
+    return f"{len(outcome.passes)} passed, {len(outcome.failures)} failed, {count_skipped(outcome)} skipped"
 
 
 def page(outcomes, before=""):
@@ -100,6 +109,7 @@ def page(outcomes, before=""):
     for each in outcomes:
         lines = [each.version, "", f"{date.today()}: {counts(each)}.", ""]
         lines += [f"- failed: `{name}`" for name in each.failures]
+        lines += [f"- passed when it was repeated by itself: `{name}`" for name in each.repeated]
         lines += [f"- skipped ({reason}): " + ", ".join(f"`{name}`" for name in names)
                   for reason, names in each.skipped.items()]
         sections[each.version] = "\n".join(lines) + "\n"
@@ -122,7 +132,7 @@ def main():
         outcomes = list(pool.map(lambda name: run(name, chosen[name], options.only), chosen))
     if options.record:
         RESULTS.write_text(page(outcomes, RESULTS.read_text() if RESULTS.exists() else ""))
-    passed, failed = sum(each.passed for each in outcomes), sum(len(each.failures) for each in outcomes)
+    passed, failed = sum(len(each.passes) for each in outcomes), sum(len(each.failures) for each in outcomes)
     print(f"{passed} passed, {failed} failed, {sum(map(count_skipped, outcomes))} skipped")
     return 1 if failed else 0
 

@@ -108,16 +108,22 @@ class VersionsTest(unittest.TestCase):
             with self.subTest(summary):
                 outcome = versions.read_outcome("v1.30.1", self.LINES + summary)
                 self.assertEqual(outcome, versions.Outcome(
-                    "v1.30.1", 1, failures, {"a thing: since Kubernetes 1.36": ["ATest.test_f_two"]}))
+                    "v1.30.1", ["ATest.test_f_one"], failures, {"a thing: since Kubernetes 1.36": ["ATest.test_f_two"]}))
 
     def test_a_version_has_one_section(self):
-        old = versions.page([versions.Outcome("v1.36.0", 3, [], {}), versions.Outcome("v1.9.0", 1, ["A.b"], {})])
-        page = versions.page([versions.Outcome("v1.9.0", 2, [], {"why": ["A.c"]})], old)
+        old = versions.page([versions.Outcome("v1.36.0", ["A.a"], [], {}), versions.Outcome("v1.9.0", ["A.a"], ["A.b"], {})])
+        page = versions.page([versions.Outcome("v1.9.0", ["A.a", "A.d"], [], {"why": ["A.c"]})], old)
         self.assertEqual([line for line in page.split("\n") if line.startswith("## ")], ["## v1.9.0", "## v1.36.0"])
         self.assertIn("2 passed, 0 failed, 1 skipped", page)
         self.assertIn("- skipped (why): `A.c`", page)
         self.assertNotIn("A.b", page)
         self.assertEqual(versions.page([], page), page)
+
+    def test_what_fails_is_repeated_by_itself(self):
+        first = versions.Outcome("v1.30.1", ["A.a"], ["A.b", "A.c"], {})
+        both = versions.with_repeated(first, versions.Outcome("v1.30.1", ["A.c"], ["A.b"], {}))
+        self.assertEqual(both, versions.Outcome("v1.30.1", ["A.a", "A.c"], ["A.b"], {}, ("A.c",)))
+        self.assertIn("- passed when it was repeated by itself: `A.c`", versions.page([both]))
 
 
 class ComparisonTest(unittest.TestCase):
