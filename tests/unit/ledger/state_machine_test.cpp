@@ -239,7 +239,7 @@ TEST(LedgerReserveTest, SaysWhyItDoesNotReserve) {
 }
 
 TEST(LedgerReserveTest, RefusesWithTheReasonOfFit) {
-  LedgerFixture world({}, {"n1: A 40960", "bad: A 40960 | closed=BadInventory"});
+  LedgerFixture world({}, {"n1: A 40960 | nvidia.com/gpu=1", "bad: A 40960 | closed=BadInventory"});
   ASSERT_TRUE(world.reserve("a", "n1", make_fraction(600)).has_value());
   struct Row {
     std::string_view node;
@@ -250,6 +250,7 @@ TEST(LedgerReserveTest, RefusesWithTheReasonOfFit) {
        std::vector<Row>{{"n1", make_fraction(500), model::ReasonCode::kNoRoom},
                         {"n1", make_memory(40961), model::ReasonCode::kTooLarge},
                         {"n1", make_units(1), model::ReasonCode::kOtherKind},
+                        {"n1", make_units(2), model::ReasonCode::kTooLarge},
                         {"bad", make_fraction(500), model::ReasonCode::kBadInventory},
                         {"nowhere", make_fraction(500), model::ReasonCode::kUnknownNode}}) {
     const std::uint64_t generation = world.generation();
