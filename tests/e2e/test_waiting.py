@@ -5,7 +5,7 @@ import time
 from harness import manifests
 from harness.objects import gpu_node, pod, share
 from harness.processes import wait_until
-from harness.scenario import OWN_PODS, Scenario
+from harness.scenario import CAPACITY, OWN_PODS, Scenario
 
 WITHIN_SECONDS = 2.0
 RESTS_SECONDS = 3.0
@@ -18,7 +18,6 @@ profiles:
   apart: {terms: [{term: spread, weight: 1}]}
 """
 OPEN = CLOSED + "podChoice: [{namespaces: [default], profiles: [apart]}]\n"
-CAPACITY = "/apis/storage.k8s.io/v1/namespaces/snug/csistoragecapacities/snug-room"
 
 
 class WaitingTest(Scenario):

@@ -18,6 +18,7 @@ from .scheduler import Schedulers
 PODS = "/api/v1/namespaces/default/pods"
 NODES = "/api/v1/nodes"
 OWN_PODS = "/api/v1/namespaces/snug/pods"
+CAPACITY = "/apis/storage.k8s.io/v1/namespaces/snug/csistoragecapacities/snug-room"  # changed to wake pods before 1.32
 TENANTS = ("team-a", "team-b")
 NAMESPACES = ("default", "snug", *TENANTS)
 
