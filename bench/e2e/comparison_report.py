@@ -90,8 +90,14 @@ def calls_table(systems):
     return table("| API calls | program | call | per pod |", rows)
 
 
+def gap(runs):
+    """Without the runs in which all pods were bound before the kill."""
+    gaps = [run["gap"] for run in runs if run["gap"] is not None]
+    return middle(gaps, 1) if gaps else "-"
+
+
 def kill_table(systems):
-    rows = [[SYSTEMS[name].title, middle((run["gap"] for run in runs), 1), middle((run["seconds"] for run in runs), 1),
+    rows = [[SYSTEMS[name].title, gap(runs), middle((run["seconds"] for run in runs), 1),
              " ".join(f"{run['bound']}/{run['pods']}" for run in runs), over(runs)] for name, runs in systems.items()]
     return table("| kill | s from the restart until a pod is bound | s until all are bound | bound | over-committed |", rows)
 
