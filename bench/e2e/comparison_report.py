@@ -15,7 +15,7 @@ EVENTS = " events"
 
 def page(command, shape, runs, load, sentence):
     """bench/results/comparison.md"""
-    sizes = f"{shape['nodes']} nodes with {shape['gpus']} GPUs, {shape['rounds']} rounds"
+    sizes = f"{shape['nodes']} nodes with {shape['gpus']} GPUs, {shape['rounds']} round{'s' if shape['rounds'] > 1 else ''}"
     loads = [each["load"] for each in runs]
     parts = [
         f"{report.heading('Snug beside other systems', command)} {sizes}. Load average {load:.1f} before the runs, "
