@@ -28,7 +28,7 @@ import time
 
 from measured_plane import ROOT, measured_plane
 import comparison_report
-from load import POSTERS, WARM_UP_PODS, post_all
+from load import POSTERS, RUN_SECONDS, WARM_UP_PODS, post_all
 from harness import extender as extender_module
 from harness import truth
 from harness.bound_counter import BoundCounter
@@ -39,7 +39,6 @@ from peers.system import size_of
 
 RESULTS = ROOT / "bench/results/comparison.md"
 QUARTER = 250
-RUN_SECONDS = 300
 QUIET_SECONDS = 3  # after which nothing more is expected to be written
 SETTLED_SECONDS = 15
 WRITERS = {"snug": "kube-scheduler"}  # it writes events as its profile, and has the same one in all systems

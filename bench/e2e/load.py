@@ -8,6 +8,9 @@ from harness.scenario import PODS
 # So many that posting keeps ahead of the scheduler, at least without an extender.
 POSTERS = 32
 WARM_UP_PODS = 20
+QPS = 5000  # of every client: none is to wait for its own limit
+RUN_SECONDS = 300  # in which a run must end
+OWN_POD = "snug-0"  # of Snug, which runs beside the API server
 
 
 def post_all(api, bodies):

@@ -22,13 +22,13 @@ import sys
 import time
 
 from measured_plane import ROOT, measured_plane
+from load import OWN_POD
 from harness.controlplane import EXTENDER_USER, SCHEDULER_USER
 from harness.extender import Extender
 from harness.objects import gpu_node, share
 from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Session
 
-OWN_POD = "snug-0"
 POSTERS = 16
 EVENTS_PER_S = 50  # pod_events_per_s of docs/reference/limits.md
 # kube-scheduler's default of 50 would limit how many pods it tries.

@@ -25,7 +25,7 @@ import time
 
 import report
 from measured_plane import ROOT, measured_plane
-from load import POSTERS, WARM_UP_PODS, post_all
+from load import OWN_POD, POSTERS, QPS, RUN_SECONDS, WARM_UP_PODS, post_all
 from report import BASELINE, VARIANTS
 from harness import extender as extender_module
 from harness import truth
@@ -35,9 +35,6 @@ from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Session
 
 RESULTS = ROOT / "bench/results/e2e.md"
-QPS = 5000
-OWN_POD = "snug-0"
-RUN_SECONDS = 300
 BIND_ENDS = ("bound", "repeated", "lost_race", "refused", "unknown", "unavailable")
 
 

@@ -80,7 +80,8 @@ class EventsTest(Scenario):
         self.set_inventory("n1", inventory("n1", 1, A100_MIB, A100))
         self.described("node", "n1", "GpuInventoryUsable")
         counts = self.own_events({each["metadata"]["uid"] for each in self.pods()} | {"n1"})
-        # Before 1.32 kube-scheduler tries all refused pods again when the node changes, so that its other reason is seen.
+        # Before 1.32 kube-scheduler also retries refused pods when the node changes, so a pod may have one event for
+        # each of two reasons.
         self.assertEqual(set(counts.values()), {1}, counts)
 
     def test_kubelet_assigned(self):

@@ -6,7 +6,9 @@ import collections
 from harness.controllers import ControllerManagers
 from harness.objects import A100, A100_MIB, gpu_uuid
 
-from .system import QPS, System, memory_of, size_of
+from load import QPS
+
+from .system import System, memory_of, size_of
 from .workload import STEP
 
 DRIVER = "gpu.nvidia.com"

@@ -7,10 +7,10 @@ from harness import manifests
 from harness.controlplane import EXTENDER_USER
 from harness.extender import Extender
 from harness.objects import A100_MIB, gpu_node
+from load import OWN_POD
 
 from .system import System
 
-OWN_POD = "snug-0"
 LEFT_OUT = ("dedicated.yaml",)  # the programs run without a kubelet
 
 

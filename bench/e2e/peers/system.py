@@ -7,8 +7,8 @@ from harness.controlplane import SCHEDULER_USER
 from harness.objects import A100_MIB, bare_node, pod
 from harness.scenario import NODES, Session
 from harness.scheduler import configuration
+from load import QPS
 
-QPS = 5000  # of every client: none is to wait for its own limit
 SIZE = "thousandths"  # the label that says what share of a GPU a pod is to have
 CPU_OF_A_GPU = 10  # so that scores by CPU see the shares, and CPU is never short
 

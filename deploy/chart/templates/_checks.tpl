@@ -31,7 +31,7 @@
 {{- include "snug.checkExtraArgs" . }}
 {{- end }}
 
-{{/* The names of profiles in a policy. */}}
+{{/* Every profile that a policy names must be one of its profiles. */}}
 {{- define "snug.checkPolicy" -}}
 {{- if . }}
 {{- $profiles := .profiles }}

@@ -36,7 +36,7 @@
 [{{ range $i, $name := . }}{{ if $i }}, {{ end }}{{ toYaml $name }}{{ end }}]
 {{- end }}
 
-{{/* On which nodes Snug's pods may run, other than those of the shared shape's list. */}}
+{{/* The nodes on which Snug's pods may run in the dedicated shape. */}}
 {{- define "snug.nodes" -}}
 {{- with .Values.nodeSelector }}
 nodeSelector: {{ toJson . }}
