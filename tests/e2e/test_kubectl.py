@@ -62,7 +62,7 @@ class Kubectl:
         self.start_controllers()
         self._apply(workload("Deployment", "web", template("web", {"gpu-fraction": "0.25"})))
         wait_until("a quarter", lambda: self._shares() == [250])
-        self.kubectl.must("edit", "deployment", "web", editor="sed -i s/0.25/0.5/")
+        self.kubectl.must("edit", "deployment", "web", editor="sed -i /gpu-fraction:/s/0.25/0.5/")
         wait_until("a half", lambda: 500 in self._shares())
         self.check_cluster()
 
