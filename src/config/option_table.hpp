@@ -15,6 +15,9 @@ struct OptionRow {
   std::string_view key;
   std::string_view placeholder;  // stands for the value in --help and error messages
   std::string_view help;
+  /// The value, or a few words, that --help and docs/reference/settings.md show as the default.
+  /// Empty: the setting is off.
+  std::string_view default_text;
   /// Parses and sets one value. Returns an error message (`must be …`), or an empty text on
   /// success.
   std::string (*parse)(Options& options, std::string_view value);

@@ -27,6 +27,12 @@ std::string description() {
 
 std::string flag_of(const OptionRow& row) { return "--" + kebab_case(row.key); }
 
+std::string help_of(const OptionRow& row) {
+  std::string text(row.help);
+  if (!row.default_text.empty()) text += "; default: " + std::string(row.default_text);
+  return text;
+}
+
 base::Result<CommandLine> parse(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App app(description(), "snug-extender");
@@ -34,7 +40,7 @@ base::Result<CommandLine> parse(int argc, const char* const* argv) {
   app.add_option("--config", line.config, "the configuration file (YAML)")->type_name("FILE");
   std::map<std::string_view, Values> flag_values;
   for (const OptionRow& row : option_rows()) {
-    CLI::Option* option = app.add_option(flag_of(row), flag_values[row.key], std::string(row.help));
+    CLI::Option* option = app.add_option(flag_of(row), flag_values[row.key], help_of(row));
     option->type_name(std::string(row.placeholder));
     if (row.list_member == nullptr) option->expected(1)->allow_extra_args(false);
   }

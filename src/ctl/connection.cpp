@@ -7,7 +7,6 @@
 #include "snug/base/limits.hpp"
 #include "snug/codec/repack_codec.hpp"
 #include "snug/config/files.hpp"
-#include "snug/service/admin_access.hpp"
 
 namespace snug::ctl {
 namespace {
@@ -17,6 +16,7 @@ constexpr const char* kFlagGroup = "How to reach Snug";
 constexpr const char* kLivePath = "/livez";
 constexpr int kHttpOk = 200;
 constexpr int kHttpBadRequest = 400;
+constexpr int kHttpUnauthorized = 401;
 constexpr int kHttpNotFound = 404;
 
 struct KubectlFlagRow {
@@ -71,31 +71,33 @@ KubectlFlags ConnectionFlags::kubectl_flags() const {
   return flags;
 }
 
-std::array<CLI::Option*, 4> add_server_flags(CLI::App& command, ConnectionFlags& flags,
-                                             const std::string& server_help) {
-  return {command.add_option("--server", flags.server, server_help)->type_name("URL"),
-          command
-              .add_option("--token-file", flags.token_file,
-                          "a file with the token that Snug's admin port asks for (adminAuth)")
-              ->type_name("FILE"),
-          command
-              .add_option("--ca-file", flags.ca_file,
-                          "for https: the authorities (PEM) that may have signed Snug's "
-                          "certificate; default: those that the system trusts")
-              ->type_name("FILE"),
-          command.add_flag("--insecure-skip-tls-verify", flags.skips_verification,
-                           "for https: accept any certificate")};
+ServerOptions add_server_flags(CLI::App& command, ConnectionFlags& flags,
+                               const std::string& server_help) {
+  return {.server = command.add_option("--server", flags.server, server_help)->type_name("URL"),
+          .of_server = {
+              command
+                  .add_option("--token-file", flags.token_file,
+                              "a file with the token that Snug's admin port asks for (adminAuth)")
+                  ->type_name("FILE"),
+              command
+                  .add_option("--ca-file", flags.ca_file,
+                              "for https: the authorities (PEM) that may have signed Snug's "
+                              "certificate; default: those that the system trusts")
+                  ->type_name("FILE"),
+              command.add_flag("--insecure-skip-tls-verify", flags.skips_verification,
+                               "for https: accept any certificate")}};
 }
 
 void add_connection_flags(CLI::App& command, ConnectionFlags& flags) {
-  const auto server_options = add_server_flags(
+  const ServerOptions options = add_server_flags(
       command, flags,
       is_plugin() ? "URL of Snug's admin port; without this flag, Snug is reached by a kubectl "
                     "port-forward to its pod"
                   : std::string("URL of Snug's admin port; without this flag and those of "
                                 "kubectl, ") +
                         kDefaultServer);
-  for (CLI::Option* option : server_options) option->group(kFlagGroup);
+  options.server->group(kFlagGroup);
+  for (CLI::Option* option : options.of_server) option->group(kFlagGroup);
   command
       .add_option("--snug-namespace", flags.snug_namespace,
                   "the namespace of Snug's pods, for the port-forward")
@@ -181,7 +183,7 @@ base::Result<std::string> AdminConnection::body_of(const base::Result<http::Admi
   if (!reply) return std::unexpected(reply.error());
   if (reply->status == kHttpOk) return reply->body;
   std::string sentence = codec::read_error_sentence(reply->body);
-  if (reply->status == service::kUnauthorized && !sentence.empty())
+  if (reply->status == kHttpUnauthorized && !sentence.empty())
     sentence += "; give it with --token-file";
   const bool has_endpoint = !sentence.empty() && !sentence.starts_with("unknown path");
   if (reply->status == kHttpNotFound && !has_endpoint && path != kLivePath)

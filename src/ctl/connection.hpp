@@ -30,11 +30,15 @@ struct ConnectionFlags {
   [[nodiscard]] KubectlFlags kubectl_flags() const;
 };
 
-/// Adds the flags by which the server at a URL is reached: --server with this help text, which is
-/// the first of the returned options, and its token and certificate. `flags` must live as long as
-/// the command.
-std::array<CLI::Option*, 4> add_server_flags(CLI::App& command, ConnectionFlags& flags,
-                                             const std::string& server_help);
+struct ServerOptions {
+  CLI::Option* server;
+  std::array<CLI::Option*, 3> of_server;  // its token and certificate
+};
+
+/// Adds the flags by which the server at a URL is reached: --server with this help text, and those
+/// of its token and certificate. `flags` must live as long as the command.
+ServerOptions add_server_flags(CLI::App& command, ConnectionFlags& flags,
+                               const std::string& server_help);
 /// Adds these and the flags of a port-forward.
 void add_connection_flags(CLI::App& command, ConnectionFlags& flags);
 

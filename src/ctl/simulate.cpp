@@ -120,12 +120,10 @@ void add_simulate(CLI::App& app, Action& chosen_action) {
   command->add_flag("--timestamps", flags->timestamps,
                     "replaces --arrivals: the pods arrive and leave at the times, in seconds, of "
                     "the columns creation_time and deletion_time (empty: never) of --pods");
-  const auto server_options = add_server_flags(
+  const ServerOptions server_options = add_server_flags(
       *command, flags->connection,
       "also simulate the policy in force of the snug-extender whose admin port is at this URL");
-  for (CLI::Option* option : server_options) {
-    if (option != server_options.front()) option->needs(server_options.front());
-  }
+  for (CLI::Option* option : server_options.of_server) option->needs(server_options.server);
   add("--policy", flags->policies, "FILE",
       "a policy (YAML); repeat the flag to compare several; default: the built-in policy")
       ->allow_extra_args(false);

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from chart import CHART, MIRROR, SHARED, TOKEN_AND_TLS, ChartTest, documents, flags_of, pods
-from programs import CLUSTER, ROOT, run, start_on
+from programs import CLUSTER, EXTENDER, ROOT, run, start_on
 
 
 def policy(term="best-fit", default="a", **more):
@@ -79,7 +79,11 @@ class ValuesTest(ChartTest):
         ("monitoring.tokenSecret=a", "no effect without adminAuth: kubernetes"),
         ("monitoring.serviceMonitor=true,monitoring.podMonitor=true", "choose one"),
         ("shape=shared,nodes={a},monitoring.podMonitor=true", "find nothing in the shape shared"),
-        ("adminAuth=kubernetes,monitoring.podMonitor=true", "name a Secret with a token in monitoring.tokenSecret"))
+        ("adminAuth=kubernetes,monitoring.podMonitor=true", "name a Secret with a token in monitoring.tokenSecret"),
+        ("nodes={a}", "nodes has no effect in the shape dedicated"),
+        ("shape=shared,nodes={a},nodeSelector.a=b", "no effect in the shape shared: set nodes"),
+        ('shape=shared,nodes={a},tolerations[0].operator=Exists', "no effect in the shape shared: set nodes"),
+        ("shape=shared,nodes={a},scheduler.name=b", "scheduler has no effect in the shape shared"))
 
     def test_lint_finds_nothing(self):
         for values in ((), SHARED):
@@ -123,6 +127,17 @@ class ValuesTest(ChartTest):
             code, text = self.template(f'extraArgs=["--log-format=json","{flag}"]')
             self.assertNotEqual(code, 0)
             self.assertIn(f"extraArgs: the chart itself decides about {flag.partition('=')[0]}: {advice}", text)
+
+    def test_other_flags_of_the_program_can_be_given_if_they_suit_a_cluster(self):
+        flags = set(re.findall(r"^  (--[a-z-]+) ", run(EXTENDER, "--help").stdout, re.M)) - {"--version"}
+        code, text = self.template("extraArgs={--log-lvel=info}")
+        self.assertNotEqual(code, 0)
+        allowed = set(re.search(r"--log-lvel cannot be given here; the flags that can are (.*?)\n", text + "\n")[1].split(", "))
+        self.assertGreater(len(allowed), 4)
+        self.assertLessEqual(allowed, flags)
+        for flag in flags:
+            code, text = self.template(f"extraArgs={{{flag}=1}}")
+            self.assertEqual(code == 0, flag in allowed, text)
         [(_, container)] = pods(self.objects('extraArgs=["--log-format=json","--client-names=a: b #c"]'))
         self.assertEqual(container["args"][-2:], ["--log-format=json", "--client-names=a: b #c"])
 
@@ -155,7 +170,9 @@ class ValuesTest(ChartTest):
                 data = objects["ConfigMap", "snug-scheduler-config"]["data"]
                 data["scheduler-config.yaml"] = yaml.safe_load(data["scheduler-config.yaml"])
             return list(objects.values())
-        for nodes in ((), ("shape=shared", 'nodes=["the-first","the-second"]', "monitoring.serviceMonitor=false", *MIRROR)):
+        shared = ("shape=shared", 'nodes=["the-first","the-second"]', "monitoring.serviceMonitor=false", "scheduler.name=snug",
+                  'scheduler.image.tag=""', *MIRROR)
+        for nodes in ((), shared):
             plain = made(*values("the-first", "the-second"), *nodes)
             for names in (("no", "1234"), ("null", "1e3"), ("0x1f", "12e03"), ("2026-11-27", "true"), ("y", "0")):
                 with self.subTest(names, nodes=nodes):

@@ -8,8 +8,6 @@ import yaml
 from cpp import strings
 from tree import Finding
 
-LIMITS = "include/snug/base/limits.hpp"
-REASONS = "include/snug/model/reasons.hpp"
 KEYS = "src/request/annotation_keys.cpp"
 KEYS_SCHEMA = "api/annotations.schema.json"
 KEYS_GUIDE = "docs/how-to/request-gpus.md"
@@ -27,79 +25,8 @@ def _missing(tree, *paths):
             yield Finding(path, 1, "this file is missing")
 
 
-def _rows(text, pattern):
-    """{first group: (line, other groups)} of every match."""
-    return {match.group(1): (text.count("\n", 0, match.start()) + 1, match.groups()[1:])
-            for match in re.finditer(pattern, text, re.M)}
-
-
 def _grouped(number):
     return f"{int(number.replace(chr(39), '')):,}"
-
-
-_KEYED_LIMIT = r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)'
-_FIXED_LIMIT = r'ROW\(\s*(\w+)\s*,\s*([\d\']+)\s*,\s*"([^"]*)"\s*\)'
-
-
-def limit_row(key, *cells):
-    """A row of docs/reference/limits.md: the key or name, its numbers, and the meaning."""
-    *numbers, meaning = cells
-    return f"| `{key}` | {' | '.join(map(_grouped, numbers))} | {meaning} |"
-
-
-def _compare_tables(doc, doc_text, expected, key_pattern):
-    """Findings if the document's rows are not exactly the expected ones ({key: row})."""
-    lines = {}
-    for number, line in enumerate(doc_text.split("\n"), 1):
-        match = re.match(key_pattern, line)
-        if match:
-            if match.group(1) in lines:
-                yield Finding(doc, number, f"`{match.group(1)}` stands here twice")
-            lines[match.group(1)] = (number, line)
-    for key, row in expected.items():
-        if key not in lines:
-            yield Finding(doc, 1, f"a row is missing: {row}")
-        elif lines[key][1] != row:
-            yield Finding(doc, lines[key][0], f"the row should read: {row}")
-    for key, (number, _) in lines.items():
-        if key not in expected:
-            yield Finding(doc, number, f"`{key}` is not in the code")
-
-
-def limits_documented(tree):
-    """docs/reference/limits.md has the same rows as base/limits.hpp, of the keys and of the fixed limits."""
-    doc = "docs/reference/limits.md"
-    yield from _missing(tree, doc, LIMITS)
-    if not (tree.has(doc) and tree.has(LIMITS)):
-        return
-    expected = {}
-    for kind, pattern in (("keys", _KEYED_LIMIT), ("fixed limits", _FIXED_LIMIT)):
-        rows = re.findall(pattern, tree.text(LIMITS))
-        if not rows:
-            yield Finding(LIMITS, 1, f"no row of the {kind} can be read here")
-        expected.update({row[0]: limit_row(*row) for row in rows})
-    yield from _compare_tables(doc, tree.text(doc), expected, r"\| `(\w+)` \|")
-
-
-def reasons_documented(tree):
-    """docs/reference/reasons.md has the same codes, evictability and sentences as model/reasons.hpp."""
-    doc = "docs/reference/reasons.md"
-    yield from _missing(tree, doc, REASONS)
-    if not (tree.has(doc) and tree.has(REASONS)):
-        return
-    rows = re.findall(r'ROW\(\s*\w+\s*,\s*"(\w+)"\s*,\s*(true|false)\s*,\s*\w+\s*,\s*"([^"]*)"\s*\)', tree.text(REASONS))
-    if not rows:
-        yield Finding(REASONS, 1, "no reason can be read here")
-    have = _rows(tree.text(doc), r"^\| `(\w+)` \| (yes|no) \| ([^|]*) \|")
-    for code, evictable, sentence in rows:
-        want = ("yes" if evictable == "true" else "no", sentence)
-        if code not in have:
-            yield Finding(doc, 1, f"a row is missing: | `{code}` | {want[0]} | {sentence} | … |")
-        elif have[code][1] != want:
-            yield Finding(doc, have[code][0], f"the row should begin: | `{code}` | {want[0]} | {sentence} |")
-    for code, (line, _) in have.items():
-        if code not in {row[0] for row in rows}:
-            yield Finding(doc, line, f"`{code}` is not in the code")
 
 
 def links_resolve(tree):
@@ -250,25 +177,6 @@ def annotations_in_api(tree):
             match = re.fullmatch(r"(?:gpu-[a-z]|snug\.dev/[a-z])[a-z-]*[a-z]", value)
             if match and value not in described and value not in NO_KEYS:
                 yield Finding(path, line, f"`{value}` is not described under api/")
-
-
-def settings_documented(tree):
-    """The table of settings in docs/reference/settings.md has the same keys as the program."""
-    doc, rows = "docs/reference/settings.md", "src/config/option_table.cpp"
-    yield from _missing(tree, doc, rows)
-    if not (tree.has(doc) and tree.has(rows)):
-        return
-    keys = re.findall(r'^    \{"([a-z][A-Za-z]*)", "', tree.text(rows), re.M)
-    if not keys:
-        yield Finding(rows, 1, "no setting can be read here")
-    text = tree.text(doc).partition("\n## ")[0]
-    described = [key for cell in re.findall(r"^\| (`[^|]*) \|", text, re.M) for key in re.findall(r"`(\w+)`", cell)]
-    for key in keys:
-        if key not in described:
-            yield Finding(rows, 1, f"{doc} does not explain the setting `{key}`")
-    for key in described:
-        if key not in [*keys, "limits"]:
-            yield Finding(doc, 1, f"there is no setting `{key}`")
 
 
 RULES, RUNBOOK, RUNBOOK_LINES = "deploy/alerts/rules.yaml", "docs/operations.md", 150

@@ -14,12 +14,6 @@ from tree import Tree  # noqa: E402
 
 HPP = "// A header of the tests.\n#pragma once\n"
 LONG_CPP = "void f() {\n" + "  g();\n" * 60 + "}\n"
-LIMIT = ('ROW(max_x, "maxX", 1\'000, 1, 2\'000, "xs of one y")\n'
-         'ROW(max_z, 3\'000, "zs; there are few")\n')
-KEYED_ROW = "| `maxX` | 1,000 | 1 | 2,000 | xs of one y |\n"
-FIXED_ROW = "| `max_z` | 3,000 | zs; there are few |\n"
-LIMIT_ROW = KEYED_ROW + FIXED_ROW
-REASON = 'ROW(kNone, "", false, kNoDistance, "") \\\nROW(kNoRoom, "NoRoom", true, 40, "no room")\n'
 BOUND = "constexpr std::int32_t kTermBound = 1'000;\n"
 TERMS = 'constexpr auto k = {\n    {"best-fit", best_fit, "tight"},\n};\n'
 CONFIG_MAP = "kind: ConfigMap\ndata:\n  policy.yaml: |\n    default: a  # the same\n"
@@ -189,29 +183,6 @@ ROWS = [
      {"tests/e2e/controlplane/etcd/server.go": "package main\n"}, "belong here"),
     ("nothing_imitates_kubernetes", "code in tools.go",
      {"tests/e2e/controlplane/etcd/tools.go": "package tools\nfunc main() {}\n"}, "no code"),
-    ("limits_documented", "no such document", {"include/snug/base/limits.hpp": LIMIT}, "missing"),
-    ("limits_documented", "another default",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/reference/limits.md": LIMIT_ROW.replace("1,000", "999")},
-     "should read"),
-    ("limits_documented", "another value of a fixed limit",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/reference/limits.md": LIMIT_ROW.replace("3,000", "999")},
-     "should read"),
-    ("limits_documented", "a row too many",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/reference/limits.md": LIMIT_ROW + KEYED_ROW.replace("X", "Y")},
-     "not in the code"),
-    ("limits_documented", "no fixed limit",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/reference/limits.md": KEYED_ROW}, "a row is missing"),
-    ("limits_documented", "a row too few",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/reference/limits.md": "# Limits\n"}, "a row is missing"),
-    ("limits_documented", "the same rows",
-     {"include/snug/base/limits.hpp": LIMIT, "docs/reference/limits.md": LIMIT_ROW}, None),
-    ("reasons_documented", "another sentence",
-     {"include/snug/model/reasons.hpp": REASON, "docs/reference/reasons.md": "| `NoRoom` | yes | full | x |\n"},
-     "should begin"),
-    ("reasons_documented", "a row too few",
-     {"include/snug/model/reasons.hpp": REASON, "docs/reference/reasons.md": "none\n"}, "a row is missing"),
-    ("reasons_documented", "the same rows",
-     {"include/snug/model/reasons.hpp": REASON, "docs/reference/reasons.md": "| `NoRoom` | yes | no room | x |\n"}, None),
     ("threats_have_tests", "a test that does not exist",
      {"docs/threat-model.md": "`e2e/test_a.py::test_b`\n", "tests/e2e/test_a.py": "    def test_c(self):\n"}, "there is no test"),
     ("threats_have_tests", "a C++ test that does not exist",
@@ -250,16 +221,6 @@ ROWS = [
      {"src/request/a.cpp": 'auto k = "gpu-secret";\n', "api/annotations.md": "`gpu-count`\n"}, "gpu-secret"),
     ("annotations_in_api", "a described key",
      {"src/request/a.cpp": 'auto k = "snug.dev/pool";\n', "api/annotations.md": "`snug.dev/pool`\n"}, None),
-    ("settings_documented", "a setting nobody explains",
-     {"src/config/option_table.cpp": '    {"listen", "HOST:PORT", "where", f},\n    {"secret", "FILE", "what", f},\n',
-      "docs/reference/settings.md": "# Settings\n| `listen` | x | y |\n\n## Others\n| `secret` | x | y |\n"},
-     "does not explain the setting `secret`"),
-    ("settings_documented", "a setting that is gone",
-     {"src/config/option_table.cpp": '    {"listen", "HOST:PORT", "where", f},\n',
-      "docs/reference/settings.md": "# Settings\n| `listen`, `gone` | x | y |\n"}, "there is no setting `gone`"),
-    ("settings_documented", "the same settings",
-     {"src/config/option_table.cpp": '    {"listen", "HOST:PORT", "where", f},\n',
-      "docs/reference/settings.md": "# Settings\n| `listen` | x | y |\n| `limits` | | z |\n"}, None),
     ("alerts_in_runbook", "an alert without heading",
      {"deploy/alerts/rules.yaml": ALERT, "docs/operations.md": "# Runbook\n"}, "the headings must be the alerts: A"),
     ("alerts_in_runbook", "a heading that is no alert",

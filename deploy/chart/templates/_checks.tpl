@@ -26,6 +26,12 @@
 {{- fail "monitoring.serviceMonitor and monitoring.podMonitor find nothing in the shape shared, whose admin ports are on the hosts' loopback" }}
 {{- else if and $monitoring.podMonitor (eq .Values.adminAuth "kubernetes") (not $monitoring.tokenSecret) }}
 {{- fail "monitoring.podMonitor: a PodMonitor cannot send Prometheus' own token: name a Secret with a token in monitoring.tokenSecret, or use serviceMonitor" }}
+{{- else if and $dedicated .Values.nodes }}
+{{- fail "nodes has no effect in the shape dedicated: set nodeSelector" }}
+{{- else if and (not $dedicated) (or .Values.nodeSelector .Values.tolerations) }}
+{{- fail "nodeSelector and tolerations have no effect in the shape shared: set nodes" }}
+{{- else if and (not $dedicated) (or (ne .Values.scheduler.name "snug") .Values.scheduler.weight .Values.scheduler.image.tag) }}
+{{- fail "scheduler has no effect in the shape shared, which has the cluster's own scheduler: change that one, and set kubernetesMinor if it is not of the cluster's version" }}
 {{- end }}
 {{- include "snug.checkPolicy" .Values.policy }}
 {{- include "snug.checkExtraArgs" . }}
@@ -72,10 +78,14 @@ webhook-listen: set admission.webhook
 
 {{- define "snug.checkExtraArgs" -}}
 {{- $instead := include "snug.instead" . | fromYaml }}
+{{- $allowed := list "--api-timeout" "--client-names" "--gpu-metrics" "--limits" "--log-format" "--log-level" }}
 {{- range .Values.extraArgs }}
 {{- $flag := regexFind "^--[-a-z0-9]+" . }}
 {{- with get $instead (trimPrefix "--" $flag) }}
 {{- printf "extraArgs: the chart itself decides about %s: %s" $flag . | fail }}
+{{- end }}
+{{- if not (has $flag $allowed) }}
+{{- printf "extraArgs: %s cannot be given here; the flags that can are %s" $flag (join ", " $allowed) | fail }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <ostream>
+#include <tuple>
 
 #include "config/option_table.hpp"
 #include "unit/config/read_options.hpp"
@@ -45,6 +46,37 @@ TEST(OptionsTest, WithoutFlagsEverythingHasItsDefault) {
   EXPECT_TRUE(options->cluster.empty() && options->scheduler_names.empty());
   EXPECT_EQ(options->policy + options->kubeconfig + options->tls_cert, "");
   EXPECT_EQ(options->mirrored_cards, std::nullopt);
+}
+
+/// The members of settings whose default is a single value.
+auto single_values(const config::Options& options) {
+  return std::tuple(options.listen, options.admin_listen, options.answer, options.kubernetes_minor,
+                    options.api_timeout, options.admin_auth, options.admin_tenants,
+                    options.leader_elect, options.lease, options.mirrored_cards,
+                    options.remove_mirrors, options.log.level, options.log.format,
+                    options.gpu_metrics);
+}
+
+TEST(OptionsTest, TheDefaultThatHelpShowsIsTheDefault) {
+  config::Options options;
+  options.listen = options.admin_listen = {"h", 1};
+  options.answer = service::AnswerMode::kAll;
+  options.kubernetes_minor = 99;
+  options.api_timeout = std::chrono::milliseconds(1);
+  options.admin_auth = config::AdminAuth::kToken;
+  options.admin_tenants = options.remove_mirrors = true;
+  options.leader_elect = options.gpu_metrics = false;
+  options.lease = {"a", "b"};
+  options.mirrored_cards = {{.smallest = {1}, .largest = {1}}};
+  options.log = {.level = service::LogLevel::kError, .format = obs::LogFormat::kJson};
+  for (const config::OptionRow& row : config::option_rows()) {
+    // Of files, names and lists the text may be words such as "the built-in policy".
+    if (row.placeholder == "FILE" || row.placeholder == "NAME" || row.list_member != nullptr ||
+        row.default_text.empty() || row.key == "webhookListen")
+      continue;
+    EXPECT_EQ(row.parse(options, row.default_text), "") << row.key;
+  }
+  EXPECT_EQ(single_values(options), single_values(config::Options{}));
 }
 
 constexpr const char* kFull =
