@@ -73,14 +73,14 @@ FOREIGN = (
 EXTENDER_MAY = (
     ("", "", "nodes", "", "", "list watch"), ("", "", "pods", "", "", "get list watch"),
     ("team-a", "", "pods", "binding", "", "create"), ("", "", "nodes", "status", "", "patch"),
-    ("team-a", "events.k8s.io", "events", "", "", "create"), ("snug", "", "pods", "", "", "patch"),
+    ("team-a", "events.k8s.io", "events", "", "", "create"), ("snug", "", "pods", "status", "", "patch"),
     ("", "snug.dev", "mirrorparameters", "", "", "create"),
     ("", "snug.dev", "mirrorparameters", "", "snug", "patch delete"),
     ("snug", "coordination.k8s.io", "leases", "", "", "create"),
     ("snug", "coordination.k8s.io", "leases", "", "snug-extender", "get watch update"),
     ("snug", "coordination.k8s.io", "leases", "", "snug-scheduler", "get watch"))
 EXTENDER_MAY_NOT = (
-    ("snug", "", "pods", "", "", "create update delete"),
+    ("snug", "", "pods", "", "", "create update patch delete"),
     ("team-a", "", "pods", "", "", "create update patch delete"),
     ("team-a", "", "pods", "eviction", "", "create"), ("team-a", "", "pods", "status", "", "patch update"),
     ("team-a", "", "pods", "exec", "", "create"), ("", "", "nodes", "", "", "create update patch delete"),

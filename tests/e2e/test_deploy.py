@@ -12,7 +12,7 @@ from harness.mirror import MEMORY, MILLI
 from harness.objects import A100_MIB, gpu_node, kubelet_pod, many_annotations, on_node, pod, share
 from harness.pki import follow_page
 from harness.processes import free_port, wait_until
-from harness.scenario import PODS, Scenario, refusal
+from harness.scenario import NODES, OWN_PODS, PODS, Scenario, refusal
 
 MAY = [("", "nodes", "", "list"), ("", "nodes", "", "watch"), ("", "pods", "", "get"),
        ("", "pods", "", "list"), ("", "pods", "", "watch"), ("", "pods", "binding", "create"),
@@ -227,13 +227,49 @@ class DeployTest(Scenario):
         for allowed, rights in ((True, MAY), (False, MAY_NOT)):
             for right in rights:
                 self.assertEqual(self._allowed("default", *right), allowed, right)
-        self.assertTrue(self._allowed("snug", "", "pods", "", "patch"))
+        self.assertTrue(self._allowed("snug", "", "pods", "status", "patch"))
+        self.assertFalse(self._allowed("snug", "", "pods", "", "patch"))
         self.assertTrue(self._allowed("", "snug.dev", "mirrorparameters", "", "create"))
         self.assertFalse(self._allowed("", "snug.dev", "mirrorparameters", "", "patch"),
                          "of any name")
         self.assertTrue(self._allowed("snug", "coordination.k8s.io", "leases", "", "create"))
         self.assertFalse(self._allowed("snug", "coordination.k8s.io", "leases", "", "update"),
                          "of any name")
+
+    def test_m_what_snug_may_write(self):
+        """m: with its rights to a pod's and a node's status Snug changes its annotation and the mirrored capacity alone"""
+        self.session.make_own_pod("snug-0")
+        self.post_nodes(gpu_node("n1", 1))
+        snug = self.plane.client("as-snug", EXTENDER_USER, [])
+        pod_status, node_status = f"{OWN_PODS}/snug-0/status", f"{NODES}/n1/status"
+        image = self.admin.get(f"{OWN_PODS}/snug-0")["spec"]["containers"][0]["image"]
+        done = snug.patch(pod_status, {"metadata": {"annotations": {"snug.dev/room": "1"}},
+                                       "spec": {"containers": [{"name": "main", "image": "forged"}]}})
+        self.assertEqual(done["metadata"]["annotations"]["snug.dev/room"], "1")
+        self.assertEqual(done["spec"]["containers"][0]["image"], image)
+        snug.patch(node_status, {"status": {"capacity": {MILLI: "1000"}}})
+        snug.patch(node_status, {"status": {"capacity": {MILLI: None}}})
+        not_ready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+        for path, value, words in (
+                (pod_status, {"metadata": {"annotations": {"a": "b"}}}, "no annotation but snug.dev/room"),
+                (pod_status, {"metadata": {"annotations": {"snug.dev/room": None}}}, "no annotation but snug.dev/room"),
+                (pod_status, {"metadata": {"labels": {"a": "b"}}}, "no annotation but snug.dev/room"),
+                (pod_status, {"status": {"phase": "Failed"}}, "no status of a pod"),
+                (pod_status, not_ready, "no status of a pod"),
+                (node_status, {"metadata": {"labels": {"snug.dev/enforced": "true"}}}, "no annotation but snug.dev/room"),
+                (node_status, {"metadata": {"annotations": {"snug.dev/inventory": "{}"}}}, "no annotation but snug.dev/room"),
+                (node_status, not_ready, "the capacity of resources under snug.dev/"),
+                (node_status, {"status": {"capacity": {"cpu": "0"}}}, "the capacity of resources under snug.dev/"),
+                (node_status, {"status": {"allocatable": {"cpu": None}}}, "the capacity of resources under snug.dev/"),
+                (node_status, {"status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}]}},
+                 "the capacity of resources under snug.dev/")):
+            with self.subTest(path=path, value=value):
+                with self.assertRaises(ApiError) as raised:
+                    snug.patch(path, value)
+                self.assertIn(words, raised.exception.message)
+        with self.assertRaises(ApiError) as raised:
+            snug.patch(f"{OWN_PODS}/snug-0", {"spec": {"containers": [{"name": "main", "image": "forged"}]}})
+        self.assertEqual(raised.exception.status, 403)
 
     def _certificates_of_the_page(self):
         """The folder that the commands of docs/how-to/install-shared.md make."""

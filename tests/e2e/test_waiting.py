@@ -30,10 +30,10 @@ class WaitingTest(Scenario):
         touched = self.admin.get(CAPACITY if before_1_32 else f"{OWN_PODS}/snug-0")
         self.assertIn("snug.dev/room", touched["metadata"]["annotations"])
         calls = self.extender_calls()
-        touches = calls["patch csistoragecapacities" if before_1_32 else "patch pods"]
+        touches = calls["patch csistoragecapacities" if before_1_32 else "patch pods/status"]
         self.assertGreaterEqual(touches, 1)
         self.assertLessEqual(touches, 20)
-        self.assertEqual(calls["patch nodes"] + calls["patch pods"],
+        self.assertEqual(calls["patch nodes"] + calls["patch pods/status"],
                          0 if before_1_32 else touches)
 
     def test_f_a_node_is_touched_where_there_is_no_own_pod(self):
@@ -45,7 +45,7 @@ class WaitingTest(Scenario):
         # The touch at the start failed if there was no node yet, and the next one follows a second later:
         # the scheduler may have bound all pods by then, since the DELETE of a pod has it try again.
         wait_until("a node is touched", lambda: self.extender_calls()["patch nodes"] >= 1)
-        self.assertEqual(self.extender_calls()["patch pods"], 0)
+        self.assertEqual(self.extender_calls()["patch pods/status"], 0)
 
     def test_f_a_new_node_is_room_too(self):
         """f: a waiting pod is bound when a node with a GPU joins"""

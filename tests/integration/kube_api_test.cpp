@@ -319,7 +319,7 @@ TEST_F(KubeApiTest, RoomTouchesTheOwnPodWhereThereIsOne) {
   ASSERT_TRUE(api.wake_pending_pods(base::Generation{42}));
   const auto seen = server.seen("patch");
   ASSERT_EQ(seen.size(), 1U);
-  EXPECT_EQ(seen[0].target, "/api/v1/namespaces/snug-system/pods/snug-0");
+  EXPECT_EQ(seen[0].target, "/api/v1/namespaces/snug-system/pods/snug-0/status");
   EXPECT_EQ(seen[0].content_type, "application/merge-patch+json");
   const json body = json::parse(seen[0].body);
   const auto& written = body.at("metadata").at("annotations").at("snug.dev/room");
@@ -338,7 +338,7 @@ TEST_F(KubeApiTest, Before132RoomTouchesAStorageCapacity) {
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_EQ(seen[0].target,
             "/apis/storage.k8s.io/v1/namespaces/snug-system/csistoragecapacities/snug-room");
-  EXPECT_EQ(seen[1].target, "/api/v1/namespaces/snug-system/pods/snug-0");
+  EXPECT_EQ(seen[1].target, "/api/v1/namespaces/snug-system/pods/snug-0/status");
 }
 
 TEST_F(KubeApiTest, NoTouchRepeatsAValueOfThisOrAnotherProcess) {

@@ -218,7 +218,9 @@ base::Result<void> KubeApi::wake_pending_pods(base::Generation room) {
   if (options.kubernetes_minor < kFirstMinorWokenByPods) {
     return state_->patch_room(deadline, capacity_path(options.own_namespace), room);
   }
-  return state_->patch_room(deadline, pod_path(options.own_namespace, options.own_pod), room);
+  // By the subresource, so that Snug needs no right to change a pod's containers.
+  return state_->patch_room(
+      deadline, pod_path(options.own_namespace, options.own_pod) + "/status", room);
 }
 
 base::Result<void> KubeApi::set_mirrored_capacity(
