@@ -20,6 +20,7 @@ CONFIG_MAP = "kind: ConfigMap\ndata:\n  policy.yaml: |\n    default: a  # the sa
 ALERT = "groups: [{name: g, rules: [{alert: A, expr: x > 0}]}]\n"
 FIRES = "- {alert: A, fires: [{}]}\n"
 SILENT = "- {alert: A, fires: []}\n"
+ATTEMPTS = "| attempt | what stops it | test |\n|---|---|---|\n| a | a policy | `ATest.C` |\n"
 UNFINISHED = "TO" + "DO"
 HOME = "/ho" + "me/"
 
@@ -194,6 +195,14 @@ ROWS = [
     ("threats_have_tests", "tests that exist",
      {"docs/threat-model.md": "`e2e/test_a.py::test_b`, `ATest.C`\n", "docs/vulnerabilities.md": "`ATest.C`\n",
       "tests/e2e/test_a.py": "    def test_b(self):\n", "tests/unit/a_test.cpp": "TEST_F(ATest, C) {}\n"}, None),
+    ("threats_have_tests", "an attempt without a test",
+     {"docs/threat-model.md": ATTEMPTS + "| c | a policy | `Admission` has no port |\n", "docs/vulnerabilities.md": "`ATest.C`\n",
+      "tests/unit/a_test.cpp": "TEST(ATest, C) {}\n"}, "docs/threat-model.md:4: the row names no test"),
+    ("threats_have_tests", "a test in another column",
+     {"docs/threat-model.md": ATTEMPTS + "| c | `ATest.C` | |\n"}, "docs/threat-model.md:4: the row names no test"),
+    ("threats_have_tests", "an attempt that nothing stops, and another table",
+     {"docs/threat-model.md": ATTEMPTS + "| c | nothing: it is the node | |\n\n| from | to |\n|---|---|\n| a | b |\n",
+      "docs/vulnerabilities.md": "`ATest.C`\n", "tests/unit/a_test.cpp": "TEST(ATest, C) {}\n"}, None),
     ("links_resolve", "a dead link", {"docs/a.md": "[b](b.md)\n"}, "leads nowhere"),
     ("links_resolve", "living links",
      {"docs/a.md": "[b](../b.md#x) [c](https://example.com) [d](../docs)\n", "b.md": "b\n"}, None),
