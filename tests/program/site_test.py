@@ -1,5 +1,5 @@
-"""The site of docs/: it is built without a warning, needs no other server, and has every page; the generated pages
-are what deploy/site/generate.py writes."""
+"""The site of docs/: it is built without a warning, needs no other server, and has every page and picture; the generated
+pages are what deploy/site/generate.py writes."""
 
 import re
 import shutil
@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from programs import ROOT, SNUGCTL, run
 
@@ -39,17 +40,33 @@ class Paragraphs(HTMLParser):
 
 
 class Loads(HTMLParser):
-    """What a page loads from another server."""
+    """What a page loads from another server, and to which paths it leads."""
 
     def __init__(self, page):
         super().__init__()
-        self.found = []
+        self.found, self.paths = [], set()
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
         value = dict(attrs).get(LOADED.get(tag)) or ""
         if re.match(r"(?:https?:)?//", value) and dict(attrs).get("rel") != "canonical":
             self.found.append(value)
+        for name, value in attrs:
+            if name in ("src", "href"):
+                self.paths.add(value)
+            elif name == "srcset":
+                self.paths |= {each.split()[0] for each in value.split(",")}
+
+
+def dead_paths(page):
+    """The relative addresses in this file of the site that lead to no file of it."""
+    for path in sorted(Loads(page.read_text()).paths):
+        parts = urlsplit(path)
+        if parts.scheme or parts.netloc or not parts.path or parts.path.startswith("/"):
+            continue
+        target = page.parent / unquote(parts.path)
+        if not (target / "index.html" if target.is_dir() else target).is_file():
+            yield path
 
 
 def folder_of(case):
@@ -67,6 +84,7 @@ class SiteTest(unittest.TestCase):
         self.assertGreater(len(pages), 60)
         for page in pages:
             self.assertEqual(Loads(page.read_text()).found, [], page)
+            self.assertEqual(list(dead_paths(page)), [], page)
             marks = [line for line in Paragraphs(page.read_text()).lines if re.match(r" *(?:\d{1,2}\.|-|```|\|) ", line)]
             self.assertEqual(marks, [], f"{page}: this is no text")
         for style in site.rglob("*.css"):
