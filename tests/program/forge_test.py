@@ -98,11 +98,22 @@ class ReleaseTest(unittest.TestCase):
     def test_one_version_everywhere(self):
         version = re.search(r"project\(snug VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
         for name, pattern in (("api/openapi.yaml", r"^  version: (\S+)$"), ("deploy/krew/snug.yaml", r"^  version: v(\S+)$"),
+                              ("deploy/chart/Chart.yaml", r"^version: (\S+)$"), ("deploy/chart/Chart.yaml", r"^appVersion: (\S+)$"),
                               ("deploy/kustomization.yaml", r"name: snug-extender\b[\s\S]*?newTag: \"?([\d.]+)")):
             with self.subTest(name):
                 found = re.search(pattern, (ROOT / name).read_text(), re.M)
                 self.assertTrue(found, name)
                 self.assertEqual(found[1], version)
+        releases = (ROOT / "docs/reference/releases.md").read_text()
+        named = 0
+        for path in map(ROOT.__truediv__, run("git", "ls-files", "-co", "--exclude-standard", "README.md", "docs", "deploy").stdout.split()):
+            tags = re.findall(r"\b(?:snug-extender|image/image):(\d[\w.-]*\w)", path.read_text(errors="replace")) if path.is_file() else []
+            if tags:
+                named += 1
+                with self.subTest(path):
+                    self.assertEqual(set(tags), {version})
+                    self.assertIn(f"`{path.relative_to(ROOT)}`", releases, "a file with the version that the page of releases lacks")
+        self.assertGreater(named, 5)
 
 
 if __name__ == "__main__":
