@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the end-to-end scenarios against an unmodified control plane.
 
-    tests/e2e/run.py [--only TEXT]... [--kubernetes 1.30]
+    tests/e2e/run.py [--only TEXT]... [--kubernetes MINOR]
 
 Prints one line for each scenario and last `N passed, N failed, N skipped`; exit code 0 if none
 failed, 2 if there is nothing to test, otherwise 1. The program under test is
@@ -19,6 +19,8 @@ sys.path.insert(0, str(HERE))
 from harness import runner  # noqa: E402
 from harness.controlplane import ControlPlane, build_programs  # noqa: E402
 
+OLDER = sorted(folder.name.partition("-")[2] for folder in (HERE / "controlplane").glob("kubernetes-*"))
+
 
 def make_plane(arguments):
     programs = build_programs(version=arguments.kubernetes)
@@ -30,4 +32,4 @@ def make_plane(arguments):
 
 if __name__ == "__main__":
     sys.exit(runner.main(__doc__.splitlines()[0], HERE, make_plane, {
-        "--kubernetes": {"metavar": "MINOR", "help": "1.30: test with this Kubernetes instead of that of CI"}}))
+        "--kubernetes": {"metavar": "MINOR", "help": f"{' or '.join(OLDER)}: test with this Kubernetes instead of that of CI"}}))
