@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Snug beside other ways to share GPUs: the same pods on the same nodes, one system after the other.
 
-    bench/e2e/comparison.py [--nodes 20] [--gpus 8] [--rounds 3] [--systems snug dra] [--record]
+    bench/e2e/comparison.py [--nodes 20] [--gpus 8] [--rounds 3] [--systems snug dra] [--gpushare PROGRAM] [--record]
 
 Each run has a control plane of its own, an unmodified Kubernetes with one configuration of kube-scheduler (that
-of deploy/, without an extender where the system has none) and the same rate limits, and nodes that are posted:
+of deploy/, with the system's extender or none) and the same rate limits, and nodes that are posted:
 no kubelet runs. Each round measures every system once, in an order that rotates. A run is one of
 - burst: pods of a quarter of a GPU that fill all GPUs exactly. From the first POST until a watch has shown the
   last nodeName. Then one more pod is posted, and what it is told is kept.
@@ -13,7 +13,8 @@ no kubelet runs. Each round measures every system once, in an order that rotates
   The same order for all systems, another one in each round.
 20 pods are bound before a burst is measured. The calls are those of the audit log of the API server, without
 watches, Leases and what the load generator and the API server itself send. What is over-committed is summed
-from what the API server says. Exit code 1 if a burst is not bound in time or Snug over-commits a GPU.
+from what the API server says. gpushare takes part if its program is given, which is built from its own repository:
+`go build -o gpushare-sche-extender ./cmd`. Exit code 1 if a burst is not bound in time or Snug over-commits a GPU.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from harness import truth
 from harness.bound_counter import BoundCounter
 from harness.processes import wait_until
 from harness.scenario import PODS
-from peers import SYSTEMS, workload
+from peers import GIVEN, SYSTEMS, workload
 from peers.system import size_of
 
 RESULTS = ROOT / "bench/results/comparison.md"
@@ -210,16 +211,35 @@ def all_runs(arguments):
     return runs
 
 
-def parse_arguments():
+def parse_arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=20)
     parser.add_argument("--gpus", type=int, default=8, help="GPUs of each node")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, help="all whose programs are there")
+    for kind in GIVEN:
+        parser.add_argument(f"--{kind.name}", dest=kind.name, type=pathlib.Path, metavar="PROGRAM",
+                            help=kind.__doc__)
     parser.add_argument("--runs", nargs="+", choices=comparison_report.RUNS, default=list(comparison_report.RUNS))
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every run")
     parser.add_argument("--record", action="store_true", help="write bench/results/comparison.md")
-    return parser.parse_args()
+    arguments = parser.parse_args(words)
+    missing = [kind.name for kind in GIVEN if not vars(arguments)[kind.name]]
+    arguments.systems = arguments.systems or [name for name in SYSTEMS if name not in missing]
+    for name in set(arguments.systems).intersection(missing):
+        parser.error(f"{name} needs --{name} PROGRAM")
+    return arguments
+
+
+def without_places(words):
+    """The words of a command, without where this machine has its files."""
+    kept = list(words)
+    if "--json" in kept:
+        del kept[kept.index("--json"):kept.index("--json") + 2]
+    for option in (f"--{kind.name}" for kind in GIVEN):
+        if option in kept:
+            kept[kept.index(option) + 1] = "PROGRAM"
+    return kept
 
 
 def main():
@@ -227,13 +247,12 @@ def main():
     program = extender_module.program()
     if "snug" in arguments.systems and not program.exists():
         raise SystemExit(f"{program} does not exist; build it first")
+    for kind in GIVEN:
+        kind.program_file = vars(arguments)[kind.name]
     load = os.getloadavg()[0]
     runs = all_runs(arguments)
     good, sentence = comparison_report.verdict(runs)
-    words = sys.argv[1:]
-    if "--json" in words:  # where that file lies is of no interest
-        del words[words.index("--json"):words.index("--json") + 2]
-    command = shlex.join(["bench/e2e/comparison.py", *words])
+    command = shlex.join(["bench/e2e/comparison.py", *without_places(sys.argv[1:])])
     text = comparison_report.page(command, vars(arguments), runs, load, sentence)
     print(text)
     if arguments.record:

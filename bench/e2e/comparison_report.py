@@ -8,7 +8,7 @@ from peers import SYSTEMS
 
 RUNS = ("burst", "kill", "mix")
 BASELINE = "time-slicing"
-DECIDERS = ("kube-scheduler", "snug-extender", "kube-controller-manager")
+DECIDERS = ("kube-scheduler", "snug-extender", "gpushare-extender", "kube-controller-manager")
 SERVERS = ("kube-apiserver", "etcd")
 EVENTS = " events"
 

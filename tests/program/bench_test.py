@@ -1,6 +1,8 @@
 """The benches' verdicts, on figures that leave no doubt."""
 
+import contextlib
 import importlib.util
+import io
 import sys
 import unittest
 
@@ -17,9 +19,10 @@ def _load_report():
 report = _load_report()
 # Behind the other folders: both have a run.py, as this one.
 sys.path += [str(ROOT / "bench/e2e"), str(ROOT / "tests/e2e")]
+import comparison  # noqa: E402
 import comparison_report  # noqa: E402
 import versions  # noqa: E402
-from peers import SYSTEMS, workload  # noqa: E402
+from peers import SYSTEMS, gpushare, workload  # noqa: E402
 
 
 def one_run(number, variant, speed, percentage=100, post_seconds=1.0):
@@ -143,11 +146,40 @@ class ComparisonTest(unittest.TestCase):
             self.assertEqual(sizes, workload.mix(160, seed))
         self.assertNotEqual(workload.mix(160, 1), workload.mix(160, 2))
 
+    def test_what_gpushares_annotations_say(self):
+        value = {"metadata": {"name": "pod-1", "labels": {"thousandths": "250"}, "annotations": {
+            "ALIYUN_COM_GPU_MEM_IDX": "3", "ALIYUN_COM_GPU_MEM_POD": "10"}}, "spec": {"nodeName": "n1"}}
+        self.assertEqual(gpushare.held(value), (("n1", 3), 10240))
+        for key, other, words in (("IDX", None, "pod-1 is bound without"), ("POD", "9", "pod-1 has 9 GiB, not 10")):
+            with self.subTest(words):
+                annotations = {**value["metadata"]["annotations"], f"ALIYUN_COM_GPU_MEM_{key}": other}
+                with self.assertRaisesRegex(RuntimeError, words):
+                    gpushare.held({**value, "metadata": {**value["metadata"], "annotations": annotations}})
+
+    def test_programs_of_others_must_be_given(self):
+        rows = [((), ["snug", "snug-without-policies", "time-slicing", "dra", "dra-default-scores"]),
+                (("--gpushare", "/p/x"), ["snug", "snug-without-policies", "time-slicing", "dra", "dra-default-scores", "gpushare"]),
+                (("--systems", "gpushare"), None),
+                (("--systems", "gpushare", "--gpushare-unlimited", "x"), None),
+                (("--systems", "gpushare", "--gpushare", "x"), ["gpushare"])]
+        for words, systems in rows:
+            with self.subTest(words), contextlib.redirect_stderr(io.StringIO()) as said:
+                if systems:
+                    self.assertEqual(comparison.parse_arguments(words).systems, systems)
+                else:
+                    self.assertRaises(SystemExit, comparison.parse_arguments, words)
+                    self.assertIn("gpushare needs --gpushare PROGRAM", said.getvalue())
+
+    def test_a_recorded_command_has_no_places(self):
+        words = ["--json", "/p/runs.json", "--gpushare", "/p/x", "--rounds", "1"]
+        self.assertEqual(comparison.without_places(words), ["--gpushare", "PROGRAM", "--rounds", "1"])
+
     def test_verdicts_and_tables(self):
         rows = [({}, True, "PASS"), ({"bound": 9}, False, "only 9 of 10"), ({"over": 1}, False, "over-committed GPUs: 1")]
         for more, good, words in rows:
             with self.subTest(words):
-                runs = [self.run_of(name, what, **(more if name == "snug" else {}))
+                mine = {"snug": more, "gpushare": {"cpu_ms": {"kube-scheduler": 1.0, gpushare.PROGRAM: 2.0, "etcd": 4.0}}}
+                runs = [self.run_of(name, what, **mine.get(name, {}))
                         for name, system in SYSTEMS.items() for what in system.runs]
                 verdict = comparison_report.verdict(runs)
                 self.assertEqual(verdict[0], good, verdict)
@@ -155,6 +187,7 @@ class ComparisonTest(unittest.TestCase):
                 shape = {"nodes": 1, "gpus": 8, "rounds": 1}
                 page = comparison_report.page("comparison.py", shape, runs, 1.0, verdict[1])
                 self.assertIn("| DRA | 5 | 1.00 | 2.0 | 1.0 | 1.00 | 2.00 | 1.0 | 4.0 | 0 GPUs |", page)
+                self.assertIn("| gpushare | 5 | 1.00 | 2.0 | 1.0 | 1.00 | 2.00 | 3.0 | 4.0 | 0 GPUs |", page)
                 self.assertIn("| DRA, default scores | 10/10 | 75.0 | 0 GPUs |", page)
                 self.assertTrue(page.endswith(verdict[1] + "\n"))
 

@@ -2,7 +2,9 @@
 programs decide."""
 
 from .dra import Dra, DraSpread
+from .gpushare import Gpushare, GpushareUnlimited
 from .snug import Snug, SnugWithoutPolicies
 from .time_slicing import TimeSlicing
 
-SYSTEMS = {system.name: system for system in (Snug, SnugWithoutPolicies, TimeSlicing, Dra, DraSpread)}
+GIVEN = (Gpushare, GpushareUnlimited)  # whose programs comparison.py is given
+SYSTEMS = {system.name: system for system in (Snug, SnugWithoutPolicies, TimeSlicing, Dra, DraSpread, *GIVEN)}
