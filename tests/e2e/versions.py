@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -128,10 +128,12 @@ def main():
     if unknown := [name for name in options.versions if name not in known]:
         parser.error(f"there is no module of Kubernetes {unknown[0]}; there is {', '.join(known)}")
     chosen = {name: version for name, version in known.items() if name in (options.versions or known)}
+    outcomes = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(lambda name: run(name, chosen[name], options.only), chosen))
-    if options.record:
-        RESULTS.write_text(page(outcomes, RESULTS.read_text() if RESULTS.exists() else ""))
+        for each in as_completed([pool.submit(run, name, version, options.only) for name, version in chosen.items()]):
+            outcomes.append(each.result())
+            if options.record:
+                RESULTS.write_text(page(outcomes[-1:], RESULTS.read_text() if RESULTS.exists() else ""))
     passed, failed = sum(len(each.passes) for each in outcomes), sum(len(each.failures) for each in outcomes)
     print(f"{passed} passed, {failed} failed, {sum(map(count_skipped, outcomes))} skipped")
     return 1 if failed else 0
