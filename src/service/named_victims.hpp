@@ -1,6 +1,7 @@
-// The victims that preempt has named for a pod. kube-scheduler evicts them and tries the pod again
-// as soon as its own watch shows that they are gone, which may be before Snug's watch does.
-// Remembering them, preempt names no further victims meanwhile.
+// The victims that preempt has named for a pod. kube-scheduler evicts them one after the other and
+// tries the pod again as soon as its own watch shows that one is gone, which may be before it has
+// evicted the last one (Kubernetes 1.33), and before Snug's watch shows it. Remembering them,
+// preempt names no further victims meanwhile.
 //
 // A pod's victims are remembered for named_victims_ms, those of at most max_named_victims pods.
 // Thread-safe.

@@ -39,10 +39,28 @@ plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t node
           .demand = *snapshot.demand};
 }
 
+/// Proposes the victims of an earlier answer for the pod that are still on the node, if they
+/// suffice: kube-scheduler tries the pod again while it still evicts them, proposes others, and
+/// would evict those too.
+void propose_named_again(const plan::Preemptor& preemptor, const std::vector<std::string>& named,
+                         plan::EvictionCandidate& candidate,
+                         std::vector<std::string_view>& still_there, fit::FitMemo& memo) {
+  if (named.empty() || preemptor.has_other_constraints) return;
+  for (const model::HoldingPtr& holding : candidate.node.holdings) {
+    if (std::ranges::find(named, holding->uid) != named.end()) still_there.push_back(holding->uid);
+  }
+  if (still_there.empty()) return;
+  const std::span<const std::string_view> proposed = candidate.proposed_victims;
+  candidate.proposed_victims = still_there;
+  if (!plan::fits_after_evictions(preemptor, candidate, memo))
+    candidate.proposed_victims = proposed;
+}
+
 std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
                                                const PodClaim& claim,
                                                const model::Snapshot& snapshot,
-                                               std::span<const std::string_view> protected_uids) {
+                                               std::span<const std::string_view> protected_uids,
+                                               const NamedVictims& named_victims) {
   const plan::Preemptor preemptor = preemptor_of(claim);
   fit::FitMemo fit_memo(preemptor.incoming.request);
   std::vector<codec::NodeVictims> victims_by_node;
@@ -51,15 +69,16 @@ std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
     if (fit_memo.work() > base::kMaxEvictionWorkPerCall) break;
     const auto node_slot = snapshot.names->find(candidate.node);
     if (!node_slot) continue;
-    victims_by_node.push_back(
-        {.node = candidate.node,
-         .uids = plan::choose_victims(preemptor,
-                                      {.node = *snapshot.nodes[node_slot->value],
-                                       .context = context_of(snapshot, node_slot->value),
-                                       .proposed_victims = candidate.uids,
-                                       .protected_uids = protected_uids},
-                                      fit_memo),
-         .pdb_violations = candidate.pdb_violations});
+    plan::EvictionCandidate there{.node = *snapshot.nodes[node_slot->value],
+                                  .context = context_of(snapshot, node_slot->value),
+                                  .proposed_victims = candidate.uids,
+                                  .protected_uids = protected_uids};
+    std::vector<std::string_view> still_there;
+    propose_named_again(preemptor, named_victims.find(claim.pod().facts.uid, candidate.node), there,
+                        still_there, fit_memo);
+    victims_by_node.push_back({.node = candidate.node,
+                               .uids = plan::choose_victims(preemptor, there, fit_memo),
+                               .pdb_violations = candidate.pdb_violations});
   }
   return victims_by_node;
 }
@@ -121,7 +140,7 @@ Reply ExtenderService::run_preempt(std::string& body, DecisionLine& line) {
   std::ranges::sort(protected_uids);
   if (awaits_evictions(*call, *claim, *snapshot)) return no_victims;
   const std::vector<codec::NodeVictims> answer =
-      choose_on_each(*call, *claim, *snapshot, protected_uids);
+      choose_on_each(*call, *claim, *snapshot, protected_uids, *named_victims_);
   named_victims_->note(pod->facts.uid, answer);
   if (answer.size() == 1) line.decided({}, answer.front().node);
   return {200, codec::write_preempt(answer)};

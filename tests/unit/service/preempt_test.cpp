@@ -155,6 +155,28 @@ TEST_F(PreemptTest, WhileItsVictimsEndOnItsNodeAPodGetsNoOthers) {
   EXPECT_EQ(preempt(call(pod, other)), other) << "the end of a no longer suffices";
 }
 
+TEST_F(PreemptTest, APodThatIsTriedBetweenTwoEvictionsGetsTheSameVictims) {
+  start();
+  list({make_node("n1", 2, 1000)});
+  for (const char* name : {"a", "b", "c", "d"}) run_pod(name, 1, {{"gpu-fraction", "0.5"}}, "n1");
+  const auto victims = [](const std::vector<std::string>& names) {
+    return json{{"n1", {{"Pods", uids(names)}, {"NumPDBViolations", 0}}}};
+  };
+  const auto ask_for = [&](const std::string& name, const std::vector<std::string>& proposed) {
+    const model::PodFacts pod = make_pod(name, {{"gpu-fraction", "0.5"}, {"gpu-count", "2"}});
+    return preempt(call(with_priority(pod, 5), victims(proposed)));
+  };
+  EXPECT_EQ(ask_for("p", {"a", "c"}), victims({"a", "c"}));
+  EXPECT_EQ(ask_for("p", {"b", "d"}), victims({"a", "c"})) << "none is gone yet";
+  reconciler.pod_gone(make_pod("a", {}));
+  EXPECT_EQ(ask_for("q", {"d"}), victims({"d"})) << "nothing was named for this pod";
+  EXPECT_EQ(ask_for("p", {"d"}), victims({"c"}));
+  EXPECT_EQ(ask_for("p", {"b", "d"}), victims({"c"}));
+
+  run_pod("e", 1, {{"gpu-fraction", "0.5"}}, "n1");
+  EXPECT_EQ(ask_for("p", {"b", "d"}), victims({"b", "d"})) << "the end of c no longer suffices";
+}
+
 TEST_F(PreemptTest, TheCpuOfANominatedPodExplainsTheChoiceOfTheScheduler) {
   start();
   model::NodeFacts node = make_node("n1", 1, 1000);
