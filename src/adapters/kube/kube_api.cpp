@@ -219,8 +219,8 @@ base::Result<void> KubeApi::wake_pending_pods(base::Generation room) {
     return state_->patch_room(deadline, capacity_path(options.own_namespace), room);
   }
   // By the subresource, so that Snug needs no right to change a pod's containers.
-  return state_->patch_room(
-      deadline, pod_path(options.own_namespace, options.own_pod) + "/status", room);
+  return state_->patch_room(deadline, pod_path(options.own_namespace, options.own_pod) + "/status",
+                            room);
 }
 
 base::Result<void> KubeApi::set_mirrored_capacity(
