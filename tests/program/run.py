@@ -11,6 +11,7 @@ FOLDER holds the built programs (default: build/dev). Ends with `N passed, N fai
 
 import argparse
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -73,6 +74,9 @@ def main():
     parser.add_argument("--file", metavar="MODULE", help="only the tests of this file")
     options = parser.parse_args()
     sys.path.insert(0, str(HERE))
+    # A shell starts its background jobs with these ignored, which the programs under test would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     found = [test for test in tests_of(unittest.defaultTestLoader.discover(str(HERE), "*_test.py"))
              if options.only in test.id() and (options.but is None or options.but not in test.id())
              and options.file in (None, type(test).__module__)]

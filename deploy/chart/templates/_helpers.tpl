@@ -1,6 +1,6 @@
 {{/* The minor version of the scheduler that asks Snug. "v1.33.5-gke.100" is a usual form of the cluster's version. */}}
 {{- define "snug.minor" -}}
-{{- $own := ternary .Values.scheduler.image.tag nil (eq .Values.shape "dedicated") | default "" -}}
+{{- $own := .Values.scheduler.image.tag | default "" -}}
 {{- $version := regexFind "^v?1[.][0-9]+" $own | default (regexFind "^v1[.][0-9]+" .Capabilities.KubeVersion.Version) -}}
 {{- .Values.kubernetesMinor | default (regexFind "[0-9]+$" $version) -}}
 {{- end }}
