@@ -20,13 +20,11 @@ void NamedVictims::note(std::string_view preemptor_uid,
   answers_.push_back(std::move(noted_answer));
 }
 
-std::vector<std::string> NamedVictims::find(std::string_view preemptor_uid,
-                                            std::string_view node) const {
+NamedVictims::UidsByNode NamedVictims::find(std::string_view preemptor_uid) const {
   const base::MutexLock lock(mutex_);
   const auto answer = std::ranges::find(answers_, preemptor_uid, &Answer::preemptor_uid);
   if (answer == answers_.end() || clock_.now() - answer->noted >= lifetime_) return {};
-  const auto victims = answer->victims.find(node);
-  return victims == answer->victims.end() ? std::vector<std::string>() : victims->second;
+  return answer->victims;
 }
 
 }  // namespace snug::service

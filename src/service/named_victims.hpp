@@ -25,6 +25,8 @@ namespace snug::service {
 
 class NamedVictims {
  public:
+  using UidsByNode = std::map<std::string, std::vector<std::string>, std::less<>>;
+
   NamedVictims(const base::Clock& clock, const base::Limits& limits)
       : clock_(clock),
         lifetime_(limits.named_victims_ms),
@@ -32,12 +34,10 @@ class NamedVictims {
 
   /// Remembers one answer of preempt, in place of earlier ones for the same pod.
   void note(std::string_view preemptor_uid, const std::vector<codec::NodeVictims>& answer);
-  /// The uids of the victims that were last named for the pod on this node; empty: none.
-  [[nodiscard]] std::vector<std::string> find(std::string_view preemptor_uid,
-                                              std::string_view node) const;
+  /// The uids of the victims of the last answer for the pod, on each node that has any.
+  [[nodiscard]] UidsByNode find(std::string_view preemptor_uid) const;
 
  private:
-  using UidsByNode = std::map<std::string, std::vector<std::string>, std::less<>>;
   struct Answer {
     base::TimePoint noted;
     std::string preemptor_uid;

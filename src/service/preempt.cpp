@@ -39,28 +39,29 @@ plan::NodeContext context_of(const model::Snapshot& snapshot, std::uint32_t node
           .demand = *snapshot.demand};
 }
 
-/// Proposes the victims of an earlier answer for the pod that are still on the node, if they
-/// suffice: kube-scheduler tries the pod again while it still evicts them, proposes others, and
-/// would evict those too.
-void propose_named_again(const plan::Preemptor& preemptor, const std::vector<std::string>& named,
-                         plan::EvictionCandidate& candidate,
-                         std::vector<std::string_view>& still_there, fit::FitMemo& memo) {
-  if (named.empty() || preemptor.has_other_constraints) return;
+/// The victims that were named for the preemptor and are still on the node, if they suffice;
+/// otherwise empty. kube-scheduler may try the preemptor again while it still evicts them, and
+/// propose others, which it would evict too.
+std::vector<std::string_view> sufficient_named_victims(const plan::Preemptor& preemptor,
+                                                       const std::vector<std::string>& named,
+                                                       plan::EvictionCandidate candidate,
+                                                       fit::FitMemo& memo) {
+  // kube-scheduler may have proposed its victims for a reason that Snug does not know.
+  if (preemptor.has_other_constraints) return {};
+  std::vector<std::string_view> still_there;
   for (const model::HoldingPtr& holding : candidate.node.holdings) {
     if (std::ranges::find(named, holding->uid) != named.end()) still_there.push_back(holding->uid);
   }
-  if (still_there.empty()) return;
-  const std::span<const std::string_view> proposed = candidate.proposed_victims;
   candidate.proposed_victims = still_there;
-  if (!plan::fits_after_evictions(preemptor, candidate, memo))
-    candidate.proposed_victims = proposed;
+  if (still_there.empty() || !plan::fits_after_evictions(preemptor, candidate, memo)) return {};
+  return still_there;
 }
 
 std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
                                                const PodClaim& claim,
                                                const model::Snapshot& snapshot,
                                                std::span<const std::string_view> protected_uids,
-                                               const NamedVictims& named_victims) {
+                                               const NamedVictims::UidsByNode& named_victims) {
   const plan::Preemptor preemptor = preemptor_of(claim);
   fit::FitMemo fit_memo(preemptor.incoming.request);
   std::vector<codec::NodeVictims> victims_by_node;
@@ -73,9 +74,11 @@ std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
                                   .context = context_of(snapshot, node_slot->value),
                                   .proposed_victims = candidate.uids,
                                   .protected_uids = protected_uids};
-    std::vector<std::string_view> still_there;
-    propose_named_again(preemptor, named_victims.find(claim.pod().facts.uid, candidate.node), there,
-                        still_there, fit_memo);
+    std::vector<std::string_view> named_again;
+    if (const auto named = named_victims.find(candidate.node); named != named_victims.end()) {
+      named_again = sufficient_named_victims(preemptor, named->second, there, fit_memo);
+      if (!named_again.empty()) there.proposed_victims = named_again;
+    }
     victims_by_node.push_back({.node = candidate.node,
                                .uids = plan::choose_victims(preemptor, there, fit_memo),
                                .pdb_violations = candidate.pdb_violations});
@@ -83,13 +86,12 @@ std::vector<codec::NodeVictims> choose_on_each(const codec::PreemptCall& call,
   return victims_by_node;
 }
 
-}  // namespace
-
 /// Whether victims that preempt has named for the pod are being evicted on the node to which it is
 /// nominated, and suffice. kube-scheduler may already see that they are gone, so that only filter
 /// refused the node; it then asks about other nodes. When Snug sees it too, the pod is woken.
-bool ExtenderService::awaits_evictions(const codec::PreemptCall& call, const PodClaim& claim,
-                                       const model::Snapshot& snapshot) const {
+bool awaits_evictions(const codec::PreemptCall& call, const PodClaim& claim,
+                      const model::Snapshot& snapshot,
+                      const NamedVictims::UidsByNode& named_victims) {
   const std::string& nominated_node = claim.pod().facts.nominated_node_name;
   const auto node_slot =
       nominated_node.empty() ? std::nullopt : snapshot.names->find(nominated_node);
@@ -98,10 +100,9 @@ bool ExtenderService::awaits_evictions(const codec::PreemptCall& call, const Pod
       std::ranges::find(call.candidates, nominated_node, &codec::NodeVictims::node);
   // kube-scheduler itself finds that pods must go there.
   if (candidate != call.candidates.end() && !candidate->uids.empty()) return false;
-  const std::vector<std::string> named =
-      named_victims_->find(claim.pod().facts.uid, nominated_node);
-  if (named.empty()) return false;
-  const std::vector<std::string_view> victims(named.begin(), named.end());
+  const auto named = named_victims.find(nominated_node);
+  if (named == named_victims.end()) return false;
+  const std::vector<std::string_view> victims(named->second.begin(), named->second.end());
   const plan::Preemptor preemptor = preemptor_of(claim);
   fit::FitMemo fit_memo(preemptor.incoming.request);
   return plan::fits_after_evictions(preemptor,
@@ -111,6 +112,8 @@ bool ExtenderService::awaits_evictions(const codec::PreemptCall& call, const Pod
                                      .protected_uids = {}},
                                     fit_memo);
 }
+
+}  // namespace
 
 Reply ExtenderService::run_preempt(std::string& body, DecisionLine& line) {
   Readers::Lent reader(*readers_);
@@ -138,9 +141,10 @@ Reply ExtenderService::run_preempt(std::string& body, DecisionLine& line) {
   for (const ledger::LedgerEntry& unsettled_entry : unsettled)
     protected_uids.push_back(unsettled_entry.holding->uid);
   std::ranges::sort(protected_uids);
-  if (awaits_evictions(*call, *claim, *snapshot)) return no_victims;
+  const NamedVictims::UidsByNode named_victims = named_victims_->find(pod->facts.uid);
+  if (awaits_evictions(*call, *claim, *snapshot, named_victims)) return no_victims;
   const std::vector<codec::NodeVictims> answer =
-      choose_on_each(*call, *claim, *snapshot, protected_uids, *named_victims_);
+      choose_on_each(*call, *claim, *snapshot, protected_uids, named_victims);
   named_victims_->note(pod->facts.uid, answer);
   if (answer.size() == 1) line.decided({}, answer.front().node);
   return {200, codec::write_preempt(answer)};

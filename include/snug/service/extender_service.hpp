@@ -93,8 +93,6 @@ class ExtenderService {
   [[nodiscard]] Reply run_filter(std::string& body, DecisionLine& line);
   [[nodiscard]] Reply run_prioritize(std::string& body, DecisionLine& line);
   [[nodiscard]] Reply run_preempt(std::string& body, DecisionLine& line);
-  [[nodiscard]] bool awaits_evictions(const codec::PreemptCall& call, const PodClaim& claim,
-                                      const model::Snapshot& snapshot) const;
   [[nodiscard]] Reply run_bind(std::string& body, WriteFence::Term term, DecisionLine& line);
   [[nodiscard]] Reply bind_pod(const Bind& call, const PodInfoPtr& pod_info);
   [[nodiscard]] Reply bind_claim(const Bind& call, const PodClaim& claim);
