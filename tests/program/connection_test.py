@@ -28,7 +28,7 @@ NODE_REPLY = {"generation": 1, "nodes": [{"name": "a", "pool": "auto", "gpus": [
 def is_running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # It may also end between the open and the read.
         return False
 
 
