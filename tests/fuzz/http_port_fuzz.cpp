@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -59,6 +60,18 @@ class Server {
   http::ExtenderServer server_;
 };
 
+/// Whether the connection is made. libFuzzer's alarm can interrupt connect(), which the kernel then
+/// completes in the background.
+bool connects(int fd, const sockaddr_in& address) {
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
+  if (errno != EINTR) return false;
+  pollfd writable{fd, POLLOUT, 0};
+  if (TEMP_FAILURE_RETRY(::poll(&writable, 1, kHangMs)) != 1) return false;
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
 /// Sends all, and returns all that the server answers until it ends the connection.
 std::string talk(int port, std::string_view text) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -66,8 +79,7 @@ std::string talk(int port, std::string_view text) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  require(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
-          "a connection");
+  require(connects(fd, address), "a connection");
   while (!text.empty()) {
     const ssize_t sent = TEMP_FAILURE_RETRY(::send(fd, text.data(), text.size(), MSG_NOSIGNAL));
     if (sent <= 0) break;  // the server has ended the connection
@@ -78,7 +90,7 @@ std::string talk(int port, std::string_view text) {
   std::array<char, 4'096> buffer{};
   while (true) {
     pollfd readable{fd, POLLIN, 0};
-    // libFuzzer's alarm interrupts the calls.
+    // libFuzzer's alarm interrupts these calls, too.
     const auto ready = TEMP_FAILURE_RETRY(::poll(&readable, 1, kHangMs));
     require(ready == 1, "the server ends the connection");
     const ssize_t got = TEMP_FAILURE_RETRY(::recv(fd, buffer.data(), buffer.size(), 0));
