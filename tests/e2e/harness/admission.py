@@ -61,11 +61,11 @@ def _remove(admin):
 
 def scheduler_of(admin):
     """The scheduler that the minimal pod gets; None while the API server does not know the
-    parameters' kind yet, or trusts no certificate of the webhook."""
+    parameters' kind yet, trusts no certificate of the webhook, or already refuses pods that it does not complete yet."""
     try:
         return admin.create(DRY, minimal({"gpu-fraction": "0.5"}))["spec"]["schedulerName"]
     except ApiError as error:
-        if not re.search("not yet synced|failed calling webhook", error.message):
+        if not re.search("not yet synced|failed calling webhook|set spec.schedulerName", error.message):
             raise
         return None
 
