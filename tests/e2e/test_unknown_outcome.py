@@ -57,9 +57,10 @@ class UnknownOutcomeTest(Scenario):
         self.post_pods(waiting)
         wait_until("the extender has seen the pod", self.extender.pods)
         # A bind over a new connection would fail before anything is sent, and that is no doubt at
-        # all. The wake-up at the start leaves a connection that the bind will use again.
-        wait_until("the extender has nothing more to say",
-                   lambda: self.extender.metric("snug_room_touches_total") > 0)
+        # all. The last call of the start leaves a connection that the bind will use again.
+        # That is the wake-up, or the mirror's call, after which it logs that it is ready.
+        wait_until("the extender has nothing more to say", lambda: (
+            self.extender.metric("snug_room_touches_total") > 0 and "ready: nodes and pods" in self.extender.log()))
 
     def _release(self, name, swallow):
         self.relay.swallow(swallow)
