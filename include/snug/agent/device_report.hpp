@@ -1,0 +1,63 @@
+// What the GPU driver of one node reports: its GPUs, their MIG slices and the links between them.
+// adapters/nvml reads it. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "snug/base/units.hpp"
+
+namespace snug::agent {
+
+/// A MIG profile that a GPU offers. `size` and `starts` are in memory slices of the GPU.
+struct MigProfileReport {
+  std::string name;  // like 2g.10gb, as NVIDIA's device plug-in names it
+  int size = 0;
+  base::MebiBytes memory;
+  std::vector<int> starts;
+
+  friend bool operator==(const MigProfileReport&, const MigProfileReport&) = default;
+};
+
+/// An existing MIG slice: a GPU instance with one compute instance that fills it.
+struct MigSliceReport {
+  std::string uuid;  // MIG-…
+  std::string profile;
+  int start = 0;
+  int size = 0;
+  int gpu_instance =
+      0;  // the driver's ids, which name the files in /proc/driver/nvidia/capabilities
+  int compute_instance = 0;
+
+  friend bool operator==(const MigSliceReport&, const MigSliceReport&) = default;
+};
+
+struct DeviceReport {
+  int index = 0;  // the driver's index, which is in the order of the PCI bus
+  std::string uuid;
+  std::string model;  // as GPU Feature Discovery writes it: NVIDIA-A100-SXM4-40GB
+  base::MebiBytes memory;
+  int minor = 0;        // N of /dev/nvidiaN
+  std::string pci_bus;  // like 0000:3b:00.0, lower case
+  int numa_node = -1;   // -1: unknown
+  bool healthy = true;  // what agent/health has concluded from events and queries
+  std::string ailment;  // why it is not healthy, for people
+  bool mig_enabled = false;
+  std::vector<MigProfileReport> mig_profiles;
+  std::vector<MigSliceReport> mig_slices;  // ascending by start
+
+  friend bool operator==(const DeviceReport&, const DeviceReport&) = default;
+};
+
+struct NodeDevices {
+  std::string driver_version;      // empty: there is no driver
+  std::vector<DeviceReport> gpus;  // ascending by index
+  /// nvlinks[i][j]: the number of active NVLinks between gpus[i] and gpus[j]. Empty: unknown.
+  std::vector<std::vector<int>> nvlinks;
+
+  friend bool operator==(const NodeDevices&, const NodeDevices&) = default;
+};
+
+}  // namespace snug::agent

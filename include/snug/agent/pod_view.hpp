@@ -1,0 +1,46 @@
+// What the API server tells the agent about a pod of its node. Plain data; agent_codec/node_pods
+// reads it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "snug/model/node_inventory.hpp"
+
+namespace snug::agent {
+
+struct PodContainerView {
+  std::string name;
+  /// Whether the kubelet gives it GPUs: it has a limit of a resource nvidia.com/*, or claims of
+  /// DRA.
+  bool kubelet_assigned = false;
+  bool privileged = false;
+  /// Whether the container's `env` or `envFrom` in the pod's specification may set
+  /// NVIDIA_VISIBLE_DEVICES. The value in an image does not count.
+  bool sets_visible_devices = false;
+  std::string waiting_reason;  // status.containerStatuses[].state.waiting; empty: not waiting
+  std::string waiting_message;
+  bool running = false;
+
+  friend bool operator==(const PodContainerView&, const PodContainerView&) = default;
+};
+
+struct PodView {
+  std::string name_space;
+  std::string name;
+  std::string uid;
+  /// The uid that the container runtime knows: the kubelet's, for static pods (the annotation
+  /// kubernetes.io/config.hash); otherwise `uid`.
+  std::string runtime_uid;
+  std::string service_account;
+  bool finished = false;                     // phase Succeeded or Failed
+  bool terminating = false;                  // metadata.deletionTimestamp is set
+  std::vector<std::string> host_paths;       // of its hostPath volumes
+  model::StringMap annotations;              // only snug.dev/*
+  std::vector<PodContainerView> containers;  // init and ephemeral containers too
+
+  friend bool operator==(const PodView&, const PodView&) = default;
+};
+
+}  // namespace snug::agent
