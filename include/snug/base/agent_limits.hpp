@@ -1,0 +1,29 @@
+// The limits of snug-agent: one row for each, with its value and its meaning. None is configurable.
+// They are apart from base/limits.hpp, the limits of snug-extender. The agent's codecs and its
+// connection to the API server also use the default values of base::Limits.
+#pragma once
+
+#include <cstdint>
+
+// ROW(name, value, meaning)
+// clang-format off
+#define SNUG_AGENT_LIMITS(ROW) \
+  ROW(max_nri_message_bytes,   4'194'304, "bytes of one message of the container runtime; ttrpc has the same limit") \
+  ROW(nri_frame_bytes,         4'096,     "bytes of one frame to the container runtime, whose reader has a buffer of this size") \
+  ROW(nri_retry_ms,            200,       "milliseconds between two attempts to connect to the container runtime") \
+  ROW(heartbeat_ms,            10'000,    "milliseconds between two renewals of the Lease of an agent, as for the Leases of kubelets") \
+  ROW(heartbeat_lost_ms,       40'000,    "milliseconds without a renewal after which Snug no longer counts the node as enforced, as for nodes") \
+  ROW(inventory_interval_ms,   1'000,     "milliseconds between two writes of the inventory") \
+  ROW(device_poll_ms,          5'000,     "milliseconds between two reads of all GPUs without an event; finds GPUs that were removed or added") \
+  ROW(max_node_pods,           4'096,     "pods of one node that the agent knows") \
+  ROW(max_driver_files,        256,       "libraries and programs of the driver that are mounted into a container") \
+  ROW(max_cdi_spec_bytes,      262'144,   "bytes of one CDI specification that the agent writes")
+// clang-format on
+
+namespace snug::base::agent_limits {
+
+#define SNUG_AGENT_LIMIT_CONSTANT(name, value, meaning) inline constexpr std::int64_t name = value;
+SNUG_AGENT_LIMITS(SNUG_AGENT_LIMIT_CONSTANT)
+#undef SNUG_AGENT_LIMIT_CONSTANT
+
+}  // namespace snug::base::agent_limits
