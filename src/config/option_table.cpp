@@ -7,63 +7,13 @@
 #include <charconv>
 #include <optional>
 
+#include "config/option_values.hpp"
 #include "snug/codec/admission_policies.hpp"
 #include "snug/codec/object_names.hpp"
 #include "snug/leader/election.hpp"
 
 namespace snug::config {
 namespace {
-
-/// Parses the whole text as a decimal integer without sign.
-std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t value = 0;
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::string set_address(HostPort& address, std::string_view value) {
-  constexpr const char* kAllowed = "must be HOST:PORT, like 127.0.0.1:8888 or [::1]:8888";
-  const auto colon = value.rfind(':');
-  if (colon == std::string_view::npos) return kAllowed;
-  std::string_view host = value.substr(0, colon);
-  const auto port = parse_number(value.substr(colon + 1));
-  if (!port || *port > 65'535) return kAllowed;
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != std::string_view::npos) {
-    return kAllowed;
-  }
-  if (host.empty()) return kAllowed;
-  address = {std::string(host), static_cast<int>(*port)};
-  return "";
-}
-
-std::string set_text(std::string& target, std::string_view value) {
-  if (value.empty()) return "must not be empty";
-  target = value;
-  return "";
-}
-
-template <typename T>
-struct EnumWord {
-  std::string_view text;
-  T value;
-};
-
-template <typename T, std::size_t N>
-std::string set_enum(T& target, std::string_view value, const std::array<EnumWord<T>, N>& words) {
-  std::string allowed;
-  for (const EnumWord<T>& word : words) {
-    if (word.text == value) {
-      target = word.value;
-      return "";
-    }
-    allowed += (allowed.empty() ? "" : ", ") + std::string(word.text);
-  }
-  return "must be one of " + allowed;
-}
 
 constexpr std::array<EnumWord<service::AnswerMode>, 4> kAnswers{
     {{"winner", service::AnswerMode::kWinner},
@@ -76,18 +26,11 @@ std::string set_answer(Options& options, std::string_view value) {
 }
 
 std::string set_log_level(Options& options, std::string_view value) {
-  static constexpr std::array<EnumWord<service::LogLevel>, 4> kWords{
-      {{"debug", service::LogLevel::kDebug},
-       {"info", service::LogLevel::kInfo},
-       {"warn", service::LogLevel::kWarn},
-       {"error", service::LogLevel::kError}}};
-  return set_enum(options.log.level, value, kWords);
+  return set_level(options.log, value);
 }
 
 std::string set_log_format(Options& options, std::string_view value) {
-  static constexpr std::array<EnumWord<obs::LogFormat>, 2> kWords{
-      {{"text", obs::LogFormat::kText}, {"json", obs::LogFormat::kJson}}};
-  return set_enum(options.log.format, value, kWords);
+  return set_format(options.log, value);
 }
 
 std::string set_admin_auth(Options& options, std::string_view value) {
@@ -123,14 +66,7 @@ std::string set_card_memory(Options& options, std::string_view value) {
 }
 
 std::string set_api_timeout(Options& options, std::string_view value) {
-  const bool milliseconds = value.ends_with("ms");
-  const std::string_view digits = value.substr(0, value.size() - (milliseconds ? 2 : 1));
-  const auto number = milliseconds || value.ends_with('s') ? parse_number(digits) : std::nullopt;
-  if (!number || *number < 1 || *number > (milliseconds ? 60'000 : 60)) {
-    return "must be a duration from 1ms to 60s, like 500ms or 2s";
-  }
-  options.api_timeout = std::chrono::milliseconds(milliseconds ? *number : *number * 1000);
-  return "";
+  return set_duration(options.api_timeout, value);
 }
 
 template <bool Options::* member>

@@ -1,0 +1,147 @@
+#include "snug/config/agent_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <map>
+#include <span>
+#include <string_view>
+
+#include "config/option_values.hpp"
+#include "snug/config/flag_errors.hpp"
+
+namespace snug::config {
+namespace {
+
+struct AgentOptionRow {
+  std::string_view flag;
+  std::string_view placeholder;
+  std::string_view help;
+  /// Returns an error message (`must be …`), or an empty text on success.
+  std::string (*parse)(AgentOptions& options, std::string_view value);
+  bool is_list = false;
+};
+
+template <std::string AgentOptions::* member>
+std::string set_member(AgentOptions& options, std::string_view value) {
+  return set_text(options.*member, value);
+}
+
+/// Modes that the operator allows on the GPUs of the node; the agent learns of MIG from the driver.
+std::string set_modes(AgentOptions& options, std::string_view value) {
+  constexpr const char* kAllowed =
+      "must be a comma-separated list of whole, time-slicing and mps, each at most once";
+  std::vector<model::GpuMode> modes;
+  while (true) {
+    const auto comma = value.find(',');
+    const model::GpuMode mode = model::parse_gpu_mode(value.substr(0, comma));
+    if (mode == model::GpuMode::kNone || mode == model::GpuMode::kMig) return kAllowed;
+    for (const model::GpuMode other : modes) {
+      if (other == mode) return kAllowed;
+    }
+    modes.push_back(mode);
+    if (comma == value.npos) break;
+    value.remove_prefix(comma + 1);
+  }
+  options.modes = std::move(modes);
+  return "";
+}
+
+std::string add_exempt(AgentOptions& options, std::string_view value) {
+  const auto slash = value.find('/');
+  if (slash == value.npos || slash == 0 || slash + 1 == value.size() ||
+      value.find('/', slash + 1) != value.npos) {
+    return "must be NAMESPACE/SERVICEACCOUNT, each with * and ? as wildcards, like "
+           "gpu-operator/nvidia-*";
+  }
+  options.exempt.push_back(
+      {std::string(value.substr(0, slash)), std::string(value.substr(slash + 1))});
+  return "";
+}
+
+constexpr AgentOptionRow kAgentRows[] = {
+    {"--node-name", "NAME", "the node that the agent runs on; default: the variable NODE_NAME",
+     set_member<&AgentOptions::node>},
+    {"--kubeconfig", "FILE", "how to reach the API server; default: the pod's service account",
+     set_member<&AgentOptions::kubeconfig>},
+    {"--listen", "HOST:PORT", "/livez, /readyz and /metrics; default: 0.0.0.0:8890",
+     [](AgentOptions& options, std::string_view value) {
+       return set_address(options.listen, value);
+     }},
+    {"--nri-socket", "FILE",
+     "the container runtime's socket for plug-ins; default: /var/run/nri/nri.sock",
+     set_member<&AgentOptions::nri_socket>},
+    {"--cdi-folder", "FOLDER",
+     "where the container runtime reads CDI specifications; default: /var/run/cdi",
+     set_member<&AgentOptions::cdi_folder>},
+    {"--host-root", "FOLDER", "where the file system of the host is mounted; default: /",
+     set_member<&AgentOptions::host_root>},
+    {"--driver-root", "FOLDER",
+     "the root of the GPU driver's files on the host, such as /run/nvidia/driver; default: /",
+     set_member<&AgentOptions::driver_root>},
+    {"--nvml-library", "FILE",
+     "NVIDIA's management library; default: libnvidia-ml.so.1 below the driver's root",
+     set_member<&AgentOptions::nvml_library>},
+    {"--modes", "LIST",
+     "the modes that pods may use, of whole, time-slicing and mps, preferred ones first; default: "
+     "whole,time-slicing",
+     set_modes},
+    {"--exempt", "NAMESPACE/SERVICEACCOUNT",
+     "pods that get the GPUs that they ask for without a reservation; added to the built-in list",
+     add_exempt, true},
+    {"--api-timeout", "DURATION", "the longest call to the API server; default: 5s",
+     [](AgentOptions& options, std::string_view value) {
+       return set_duration(options.api_timeout, value);
+     }},
+    {"--log-level", "debug|info|warn|error", "lines of a lower level are dropped; default: info",
+     [](AgentOptions& options, std::string_view value) { return set_level(options.log, value); }},
+    {"--log-format", "text|json", "format of the log on standard error; default: text",
+     [](AgentOptions& options, std::string_view value) { return set_format(options.log, value); }},
+};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+base::Result<AgentOptions> read_agent_options(int argc, const char* const* argv) {
+  AgentOptions options;
+  CLI::App app("Gives each container of its node exactly the GPUs that Snug has reserved for it.",
+               "snug-agent");
+  app.set_version_flag("--version", "snug-agent " SNUG_VERSION, "Print the version and exit");
+  app.add_flag("--probe", options.is_probe,
+               "run as the container `probe` of the agent's pod, which only waits");
+  std::map<std::string_view, std::vector<std::string>> values;
+  for (const AgentOptionRow& row : kAgentRows) {
+    CLI::Option* option =
+        app.add_option(std::string(row.flag), values[row.flag], std::string(row.help));
+    option->type_name(std::string(row.placeholder));
+    if (!row.is_list) option->expected(1)->allow_extra_args(false);
+  }
+  try {
+    if (const std::string message = parse_flags(app, argc, argv); !message.empty())
+      return base::fail(base::ErrorCode::kInvalid, message + "; see --help");
+  } catch (const CLI::CallForHelp&) {
+    options.print_and_exit = app.help();
+    return options;
+  } catch (const CLI::CallForVersion& version) {
+    options.print_and_exit = version.what() + std::string("\n");
+    return options;
+  }
+  for (const AgentOptionRow& row : kAgentRows) {
+    for (const std::string& value : values[row.flag]) {
+      const std::string complaint = row.parse(options, value);
+      if (!complaint.empty())
+        return base::fail(base::ErrorCode::kInvalid, std::string(row.flag) + " " + complaint);
+    }
+  }
+  if (options.node.empty()) options.node = variable("NODE_NAME");
+  if (options.node.empty() && !options.is_probe) {
+    return base::fail(base::ErrorCode::kInvalid,
+                      "--node-name is required where the variable NODE_NAME is not set");
+  }
+  return options;
+}
+
+}  // namespace snug::config
