@@ -2,6 +2,10 @@
 
 namespace snug::agent {
 
+void EnforcementProof::claimed() {
+  if (!settled_) fails_closed_ = true;
+}
+
 void EnforcementProof::runtime_connected(bool validates) {
   connected_ = true;
   validates_ = validates;

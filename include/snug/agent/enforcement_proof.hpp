@@ -20,9 +20,8 @@ namespace snug::agent {
 
 class EnforcementProof {
  public:
-  /// `claimed`: the node's inventory says already that it fails closed, for this boot.
-  explicit EnforcementProof(bool claimed) : fails_closed_(claimed) {}
-
+  /// The node's inventory says already that it fails closed, for this boot.
+  void claimed();
   /// `validates`: whether this version of the runtime can refuse containers (runtime_features.hpp).
   void runtime_connected(bool validates);
   void runtime_disconnected();
@@ -44,7 +43,7 @@ class EnforcementProof {
  private:
   void settle(bool fails_closed);
 
-  bool fails_closed_;
+  bool fails_closed_ = false;
   bool connected_ = false;
   bool validates_ = false;
   bool settled_ = false;    // on this connection

@@ -87,6 +87,9 @@ class RuntimeSink {
       const agent::SandboxView& sandbox, const agent::ContainerView& container) = 0;
   [[nodiscard]] virtual base::Result<void> validate_container(
       const ProposedContainer& proposed) = 0;
+  /// The runtime has created the container; it does not run yet.
+  virtual void container_created(const agent::SandboxView& sandbox,
+                                 const agent::ContainerView& container) = 0;
   virtual void container_removed(const agent::SandboxView& sandbox,
                                  const agent::ContainerView& container) = 0;
   virtual void sandbox_removed(const agent::SandboxView& sandbox) = 0;

@@ -7,17 +7,12 @@
 #include <vector>
 
 #include "snug/adapters/obs/log.hpp"
+#include "snug/agent/exemptions.hpp"
 #include "snug/base/result.hpp"
 #include "snug/config/options.hpp"
 #include "snug/model/node_inventory.hpp"
 
 namespace snug::config {
-
-/// A rule that exempts pods: globs with * and ?.
-struct ExemptPods {
-  std::string name_space;
-  std::string service_account;
-};
 
 struct AgentOptions {
   /// The text of --help or --version. If it is not empty, the program prints it and exits with 0.
@@ -34,7 +29,7 @@ struct AgentOptions {
   std::string driver_root = "/";  // on the host
   std::string nvml_library;       // path; empty: searched below the driver's root
   std::vector<model::GpuMode> modes{model::GpuMode::kWhole, model::GpuMode::kTimeSlicing};
-  std::vector<ExemptPods> exempt;  // in addition to the built-in rules
+  std::vector<agent::Exemption> exempt;  // in addition to the built-in rules
   std::chrono::milliseconds api_timeout{5000};
   obs::LogOptions log;
 };

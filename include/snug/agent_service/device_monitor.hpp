@@ -1,0 +1,57 @@
+// Reads the GPUs, judges their health and passes the result on: to the NodeBook for containers that
+// are created, and as the inventory for the node. The files of the driver are searched again when
+// the driver's version or its GPUs and slices change.
+//
+// Thread-safety: one thread calls read(), another one wait_for_event().
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "snug/agent/gpu_health.hpp"
+#include "snug/agent_service/agent_metrics.hpp"
+#include "snug/agent_service/node_book.hpp"
+#include "snug/agent_service/ports.hpp"
+#include "snug/base/clock.hpp"
+#include "snug/base/mutex.hpp"
+#include "snug/service/ports.hpp"
+
+namespace snug::agent_service {
+
+class DeviceMonitor {
+ public:
+  struct Parts {
+    DevicePort& devices;
+    HostPort& host;
+    NodeBook& book;
+    AgentMetrics& metrics;
+    service::Log& log;
+    const base::Clock& clock;
+  };
+
+  explicit DeviceMonitor(const Parts& parts) : parts_(parts) {}
+
+  /// Reads all GPUs. If the driver does not answer, the GPUs of the last report are published as
+  /// unhealthy, because pods may hold them.
+  void read() SNUG_EXCLUDES(mutex_);
+  /// Waits up to `timeout` for an event of the driver. Returns whether there was one; then read()
+  /// should be called.
+  bool wait_for_event(std::chrono::milliseconds timeout) SNUG_EXCLUDES(mutex_);
+  /// Whether the driver has answered at least once, or the node has none.
+  [[nodiscard]] bool has_read() const SNUG_EXCLUDES(mutex_);
+
+ private:
+  void find_files(const agent::NodeDevices& devices, NodeKnowledge& knowledge);
+
+  const Parts parts_;
+  bool answers_ = true;      // used by the reading thread alone, like the next two
+  std::string files_error_;  // the last one that was logged
+  std::shared_ptr<const NodeKnowledge> last_ = std::make_shared<const NodeKnowledge>();
+  mutable base::Mutex mutex_;
+  agent::GpuHealth health_ SNUG_GUARDED_BY(mutex_);
+  bool has_read_ SNUG_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace snug::agent_service

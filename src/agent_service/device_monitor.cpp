@@ -1,0 +1,104 @@
+#include "snug/agent_service/device_monitor.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace snug::agent_service {
+namespace {
+
+/// What decides which files a container needs.
+bool has_same_files(const agent::NodeDevices& one, const agent::NodeDevices& other) {
+  return one.driver_version == other.driver_version &&
+         std::ranges::equal(one.gpus, other.gpus, [](const auto& left, const auto& right) {
+           return left.minor == right.minor && left.mig_slices == right.mig_slices;
+         });
+}
+
+void log_health(service::Log& log, const agent::NodeDevices& before,
+                const agent::NodeDevices& after) {
+  for (const agent::DeviceReport& gpu : after.gpus) {
+    const auto known = std::ranges::find(before.gpus, gpu.uuid, &agent::DeviceReport::uuid);
+    const bool was_healthy = known == before.gpus.end() || known->healthy;
+    if (gpu.healthy == was_healthy) continue;
+    log.write(gpu.healthy ? service::LogLevel::kInfo : service::LogLevel::kWarn,
+              gpu.healthy ? "the GPU is healthy again" : "the GPU is not healthy",
+              {{"gpu", gpu.uuid}, {"reason", gpu.ailment}});
+  }
+}
+
+}  // namespace
+
+void DeviceMonitor::find_files(const agent::NodeDevices& devices, NodeKnowledge& knowledge) {
+  auto files = parts_.host.driver_files(devices.driver_version);
+  if (files) {
+    knowledge.files = *std::move(files);
+    files_error_.clear();
+    return;
+  }
+  knowledge.files = last_->files;
+  if (std::exchange(files_error_, files.error().message) != files_error_) {
+    parts_.log.write(service::LogLevel::kError, "the driver's files cannot be read",
+                     {{"reason", files_error_}});
+  }
+}
+
+void DeviceMonitor::read() {
+  auto devices = parts_.devices.read();
+  const bool answers = devices.has_value();
+  if (answers != answers_) {
+    parts_.log.write(answers ? service::LogLevel::kInfo : service::LogLevel::kError,
+                     answers ? "the GPU driver answers again" : "the GPU driver does not answer",
+                     {{"reason", answers ? std::string_view() : devices.error().message}});
+  }
+  answers_ = answers;
+  auto knowledge = std::make_shared<NodeKnowledge>();
+  {
+    const base::MutexLock lock(mutex_);
+    if (answers) {
+      knowledge->devices = *std::move(devices);
+      health_.apply(knowledge->devices, parts_.clock.now());
+      has_read_ = true;
+    } else {
+      agent::NodeDevices none;
+      health_.apply(none, parts_.clock.now());
+      knowledge->devices = last_->devices;
+      for (agent::DeviceReport& gpu : knowledge->devices.gpus) {
+        gpu.healthy = false;
+        gpu.ailment = "the driver does not answer";
+      }
+    }
+  }
+  log_health(parts_.log, last_->devices, knowledge->devices);
+  if (knowledge->devices.gpus.empty() ||
+      (has_same_files(knowledge->devices, last_->devices) && files_error_.empty())) {
+    knowledge->files = last_->files;
+  } else {
+    find_files(knowledge->devices, *knowledge);
+  }
+  const auto healthy =
+      std::ranges::count(knowledge->devices.gpus, true, &agent::DeviceReport::healthy);
+  parts_.metrics.devices_read(answers, healthy, std::ssize(knowledge->devices.gpus) - healthy);
+  last_ = knowledge;
+  parts_.book.set(std::move(knowledge));
+}
+
+bool DeviceMonitor::wait_for_event(std::chrono::milliseconds timeout) {
+  const auto event = parts_.devices.wait_for_event(timeout);
+  if (!event || !*event) return false;
+  const DeviceEvent& device_event = **event;
+  if (device_event.xid != 0) {
+    parts_.log.write(service::LogLevel::kWarn, agent::xid_sentence(device_event.xid),
+                     {{"gpu", device_event.uuid}});
+    const base::MutexLock lock(mutex_);
+    health_.note_xid(device_event.uuid, device_event.xid, parts_.clock.now());
+  }
+  return true;
+}
+
+bool DeviceMonitor::has_read() const {
+  const base::MutexLock lock(mutex_);
+  return has_read_;
+}
+
+}  // namespace snug::agent_service
