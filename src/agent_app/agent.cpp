@@ -27,7 +27,7 @@
 #include "snug/agent_service/heartbeat.hpp"
 #include "snug/agent_service/idle_runtime_sink.hpp"
 #include "snug/agent_service/inventory_publisher.hpp"
-#include "snug/app/ticker.hpp"
+#include "snug/service/ticker.hpp"
 #include "snug/base/agent_limits.hpp"
 #include "snug/codec/inventory_codec.hpp"
 
@@ -131,7 +131,7 @@ struct Agent::Parts {
   std::atomic<bool> published = false;
   std::atomic<bool> stopping = false;
   std::thread device_thread;
-  std::unique_ptr<app::Ticker> ticker;
+  std::unique_ptr<service::Ticker> ticker;
 };
 
 Agent::Agent(config::AgentOptions options)
@@ -219,7 +219,7 @@ base::Result<void> Agent::start() {
   parts.device_thread = std::thread([this] { watch_devices(); });
   parts.node_pods->start(parts.pods);
   if (auto started = parts.plugin.start(); !started) return started;
-  parts.ticker = std::make_unique<app::Ticker>("agent", kTick, parts.log, [this] { tick(); });
+  parts.ticker = std::make_unique<service::Ticker>("agent", kTick, parts.log, [this] { tick(); });
   return {};
 }
 

@@ -16,7 +16,7 @@
 #include "app/policy_file.hpp"
 #include "app/routes.hpp"
 #include "app/service_core.hpp"
-#include "app/ticker.hpp"
+#include "snug/service/ticker.hpp"
 #include "app/webhook.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
@@ -99,10 +99,10 @@ struct Extender::Parts {
   std::atomic<bool> mirrors_removed = false;
   std::unique_ptr<Webhook> webhook;  // null: there is none
   bool logged_ready = false;         // used only by the ticker's thread
-  std::unique_ptr<Ticker> ticker;
-  std::unique_ptr<Ticker> event_ticker;
+  std::unique_ptr<service::Ticker> ticker;
+  std::unique_ptr<service::Ticker> event_ticker;
   std::unique_ptr<service::LeaderElector> elector;  // null: no leader election
-  std::unique_ptr<Ticker> election_ticker;
+  std::unique_ptr<service::Ticker> election_ticker;
 
   service::ApiPort& api() { return memory ? static_cast<service::ApiPort&>(*memory) : *kube_api; }
   service::ClusterSource& source() {
@@ -219,7 +219,7 @@ void Extender::start_election() {
   if (parts_->scheduler_lease) {
     parts_->scheduler_lease->start_watch(parts_->elector->scheduler_sink());
   }
-  parts_->election_ticker = std::make_unique<Ticker>("election", kElectionTick, parts_->log,
+  parts_->election_ticker = std::make_unique<service::Ticker>("election", kElectionTick, parts_->log,
                                                      [this] { parts_->elector->tick(); });
 }
 
@@ -248,9 +248,9 @@ base::Result<void> Extender::start() {
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
   if (options_.cluster.empty()) parts_->log.write(service::LogLevel::kInfo, election_log_line());
   warn_of_open_port();
-  parts_->ticker = std::make_unique<Ticker>("ledger", kLedgerTick, parts_->log, [this] { tick(); });
+  parts_->ticker = std::make_unique<service::Ticker>("ledger", kLedgerTick, parts_->log, [this] { tick(); });
   if (options_.remove_mirrors) return {};
-  parts_->event_ticker = std::make_unique<Ticker>("events", kEventTick, parts_->log,
+  parts_->event_ticker = std::make_unique<service::Ticker>("events", kEventTick, parts_->log,
                                                   [this] { parts_->core->events.tick(); });
   return {};
 }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "app/ticker.hpp"
+#include "snug/service/ticker.hpp"
 #include "snug/adapters/http/certificate_maker.hpp"
 #include "snug/adapters/http/webhook_server.hpp"
 #include "snug/config/options.hpp"
@@ -40,7 +40,7 @@ class Webhook {
   service::AdmissionService admission_;
   service::WebhookKeeper keeper_;
   http::WebhookServer server_;
-  std::unique_ptr<Ticker> ticker_;
+  std::unique_ptr<service::Ticker> ticker_;
 };
 
 }  // namespace snug::app

@@ -1,5 +1,5 @@
 // What throws is reported, and called again.
-#include "app/ticker.hpp"
+#include "snug/service/ticker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(TickerTest, AnExceptionIsLoggedAndTheFunctionIsCalledAgain) {
   FakeLog log;
   std::latch thrice{3};
   int calls = 0;
-  app::Ticker ticker("election", milliseconds{1}, log, [&] {
+  service::Ticker ticker("election", milliseconds{1}, log, [&] {
     if (++calls > 3) return;
     thrice.count_down();
     if (calls == 1) throw std::runtime_error("no memory");
@@ -38,7 +38,7 @@ TEST(TickerTest, AfterStopTheFunctionRunsNoMore) {
   FakeLog log;
   std::latch once{1};
   int calls = 0;
-  app::Ticker ticker("tables", milliseconds{1}, log, [&] {
+  service::Ticker ticker("tables", milliseconds{1}, log, [&] {
     if (++calls == 1) once.count_down();
   });
   once.wait();

@@ -1,18 +1,18 @@
-#include "app/ticker.hpp"
+#include "snug/service/ticker.hpp"
 
 #include <pthread.h>
 
 #include <exception>
 #include <utility>
 
-namespace snug::app {
+namespace snug::service {
 namespace {
 
 constexpr std::size_t kMaxThreadNameBytes = 15;  // maximum length of a thread's name on Linux
 
 }  // namespace
 
-Ticker::Ticker(std::string name, std::chrono::milliseconds interval, service::Log& log,
+Ticker::Ticker(std::string name, std::chrono::milliseconds interval, Log& log,
                std::function<void()> tick_function)
     : name_(std::move(name)),
       interval_(interval),
@@ -44,7 +44,7 @@ void Ticker::tick() {
   } catch (...) {
     exception_text = "an unknown exception";
   }
-  log_.write(service::LogLevel::kError, "a tick of the " + name_ + " failed: " + exception_text);
+  log_.write(LogLevel::kError, "a tick of the " + name_ + " failed: " + exception_text);
 }
 
 void Ticker::stop() {
@@ -56,4 +56,4 @@ void Ticker::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-}  // namespace snug::app
+}  // namespace snug::service

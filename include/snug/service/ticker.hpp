@@ -10,14 +10,14 @@
 #include "snug/base/mutex.hpp"
 #include "snug/service/ports.hpp"
 
-namespace snug::app {
+namespace snug::service {
 
 class Ticker {
  public:
   /// Starts the thread. In a loop, the thread waits for the time `interval` and then calls
   /// `tick_function`. `name` appears in the thread's name and in log messages. `log` must outlive
   /// the Ticker.
-  Ticker(std::string name, std::chrono::milliseconds interval, service::Log& log,
+  Ticker(std::string name, std::chrono::milliseconds interval, Log& log,
          std::function<void()> tick_function);
   ~Ticker();
   Ticker(const Ticker&) = delete;
@@ -32,7 +32,7 @@ class Ticker {
 
   const std::string name_;
   const std::chrono::milliseconds interval_;
-  service::Log& log_;
+  Log& log_;
   const std::function<void()> tick_function_;
   base::Mutex mutex_;
   base::Condition stopping_changed_;
@@ -40,4 +40,4 @@ class Ticker {
   std::thread thread_;
 };
 
-}  // namespace snug::app
+}  // namespace snug::service
