@@ -10,6 +10,8 @@
 #define SNUG_AGENT_LIMITS(ROW) \
   ROW(max_nri_message_bytes,   4'194'304, "bytes of one message of the container runtime; ttrpc has the same limit") \
   ROW(nri_frame_bytes,         4'096,     "bytes of one frame to the container runtime, whose reader has a buffer of this size") \
+  ROW(max_nri_reason_bytes,    1'024,     "bytes of the reason why the agent refuses a container") \
+  ROW(max_nri_objects,         65'536,    "pods and containers that the container runtime lists to the agent") \
   ROW(nri_retry_ms,            200,       "milliseconds between two attempts to connect to the container runtime") \
   ROW(heartbeat_ms,            10'000,    "milliseconds between two renewals of the Lease of an agent, as for the Leases of kubelets") \
   ROW(heartbeat_lost_ms,       40'000,    "milliseconds without a renewal after which Snug no longer counts the node as enforced, as for nodes") \
