@@ -1,4 +1,4 @@
-#include "codec/json_scan.hpp"
+#include "snug/codec/json_scan.hpp"
 
 #include <algorithm>
 #include <cstddef>

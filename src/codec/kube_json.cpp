@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "codec/json_scan.hpp"
 #include "codec/kube_pod_reader.hpp"
+#include "snug/codec/json_scan.hpp"
 
 namespace snug::codec {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "codec/json_scan.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/codec/json_scan.hpp"
 
 namespace snug::codec {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "codec/json_scan.hpp"
 #include "codec/kube_json.hpp"
 #include "snug/base/text.hpp"
+#include "snug/codec/json_scan.hpp"
 #include "snug/codec/yaml.hpp"
 
 namespace snug::codec {

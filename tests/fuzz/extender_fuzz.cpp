@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/json_scan.hpp"
 #include "property/schedule_oracle.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/codec/extender_codec.hpp"
+#include "snug/codec/json_scan.hpp"
 #include "target.hpp"
 
 namespace snug::fuzz {

@@ -15,7 +15,10 @@
   ROW(nri_retry_ms,            200,       "milliseconds between two attempts to connect to the container runtime") \
   ROW(heartbeat_ms,            10'000,    "milliseconds between two renewals of the Lease of an agent, as for the Leases of kubelets") \
   ROW(heartbeat_lost_ms,       40'000,    "milliseconds without a renewal after which Snug no longer counts the node as enforced, as for nodes") \
+  ROW(heartbeat_retry_ms,      2'000,     "milliseconds between two attempts to renew the Lease of an agent after a failure") \
   ROW(inventory_interval_ms,   1'000,     "milliseconds between two writes of the inventory") \
+  ROW(marks_check_ms,          60'000,    "milliseconds between two reads of the inventory and the label on the node, which repair what others changed") \
+  ROW(marks_retry_last_ms,     30'000,    "longest wait in milliseconds after failed reads or writes of the inventory; the first is inventory_interval_ms, and each is twice the one before") \
   ROW(device_poll_ms,          5'000,     "milliseconds between two reads of all GPUs without an event; finds GPUs that were removed or added") \
   ROW(max_node_pods,           4'096,     "pods of one node that the agent knows") \
   ROW(max_driver_files,        256,       "libraries and programs of the driver that are mounted into a container") \

@@ -1,0 +1,192 @@
+// The publisher of the marks on the node, and the heartbeat.
+#include "snug/agent_service/inventory_publisher.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "snug/agent_service/heartbeat.hpp"
+#include "snug/base/agent_limits.hpp"
+#include "support/fake_ports.hpp"
+
+namespace snug::inventory_publisher_test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Marks = agent_service::NodePort::Marks;
+
+/// A node in memory. While an error is set, the calls fail with it.
+class FakeNode final : public agent_service::NodePort {
+ public:
+  base::Result<Marks> read_marks() override {
+    ++reads;
+    if (read_error) return std::unexpected(*read_error);
+    return marks;
+  }
+  base::Result<void> write_marks(const Marks& new_marks) override {
+    ++writes;
+    if (!write_error || write_error->code == base::ErrorCode::kUnknown) marks = new_marks;
+    if (write_error) return std::unexpected(*write_error);
+    return {};
+  }
+  base::Result<void> renew_heartbeat() override {
+    ++renewals;
+    if (renewal_error) return std::unexpected(*renewal_error);
+    return {};
+  }
+
+  Marks marks;
+  std::optional<base::Error> read_error;
+  std::optional<base::Error> write_error;
+  std::optional<base::Error> renewal_error;
+  int reads = 0;
+  int writes = 0;
+  int renewals = 0;
+};
+
+const base::Error kUnavailable{base::ErrorCode::kUnavailable, "no route"};
+
+class InventoryPublisherTest : public ::testing::Test {
+ protected:
+  /// Ticks every 100 ms, for `time`.
+  void run(milliseconds time) {
+    for (milliseconds gone{0}; gone < time; gone += milliseconds(100)) {
+      clock.advance(milliseconds(100));
+      publisher.tick(clock.now());
+    }
+  }
+  void want(const std::string& inventory, std::optional<std::string> enforced = std::nullopt) {
+    publisher.want({.inventory = inventory, .enforced = std::move(enforced)});
+    publisher.tick(clock.now());
+  }
+
+  base::ManualClock clock;
+  FakeNode node;
+  FakeLog log;
+  agent_service::InventoryPublisher publisher{node, log};
+};
+
+TEST_F(InventoryPublisherTest, NothingIsReadOrWrittenBeforeMarksAreWanted) {
+  run(seconds(120));
+  EXPECT_EQ(node.reads + node.writes, 0);
+  EXPECT_FALSE(publisher.is_published());
+}
+
+TEST_F(InventoryPublisherTest, MarksThatAreThereAlreadyAreNotWritten) {
+  node.marks = {.inventory = "v1", .enforced = "true"};
+  want("v1", "true");
+  EXPECT_EQ(node.reads, 1);
+  EXPECT_EQ(node.writes, 0);
+  EXPECT_TRUE(publisher.is_published());
+}
+
+TEST_F(InventoryPublisherTest, AChangeIsWrittenAtOnceButAtMostOnceASecond) {
+  want("v1");
+  EXPECT_EQ(node.marks, (Marks{"v1", std::nullopt}));
+  run(seconds(2));
+  want("v2", "true");
+  EXPECT_EQ(node.marks, (Marks{"v2", "true"}));
+  for (int i = 0; i < 50; ++i) {  // 5 s
+    want("flapping " + std::to_string(i));
+    run(milliseconds(100));
+  }
+  EXPECT_LE(node.writes, 2 + 5);
+  run(seconds(1));
+  EXPECT_EQ(node.marks.inventory, "flapping 49");
+  EXPECT_EQ(node.reads, 1) << "what the agent wrote need not be read again at once";
+  EXPECT_EQ(publisher.writes(), static_cast<std::uint64_t>(node.writes));
+}
+
+TEST_F(InventoryPublisherTest, TheLabelIsRemoved) {
+  want("v1", "true");
+  run(seconds(2));
+  want("v1");
+  EXPECT_EQ(node.marks, (Marks{"v1", std::nullopt}));
+}
+
+TEST_F(InventoryPublisherTest, WhatOthersChangeIsRepairedWithinAMinute) {
+  want("v1", "true");
+  node.marks = {};
+  run(seconds(61));
+  EXPECT_EQ(node.marks, (Marks{"v1", "true"}));
+  EXPECT_EQ(node.reads, 2);
+  EXPECT_EQ(node.writes, 2);
+  ASSERT_EQ(log.lines().size(), 1U);
+  EXPECT_THAT(log.lines()[0], HasSubstr("another client has changed"));
+}
+
+TEST_F(InventoryPublisherTest, FailuresAreRetriedEverMoreRarelyAndLoggedOnce) {
+  node.read_error = kUnavailable;
+  want("v1");
+  run(seconds(120));
+  // At 0, 1, 3, 7, 15, 31, 61, 91 seconds.
+  EXPECT_EQ(node.reads, 8);
+  EXPECT_EQ(publisher.failures(), 8U);
+  EXPECT_THAT(log.take(), ElementsAre(HasSubstr("cannot be published: no route")));
+  node.read_error.reset();
+  run(seconds(31));
+  EXPECT_TRUE(publisher.is_published());
+  EXPECT_THAT(log.take(), ElementsAre("the inventory of the node is published again"));
+}
+
+TEST_F(InventoryPublisherTest, AFailedWriteIsRetriedAfterARead) {
+  node.write_error = base::Error{base::ErrorCode::kUnknown, "cut"};
+  want("v1");
+  EXPECT_EQ(node.writes, 1);
+  EXPECT_FALSE(publisher.is_published());
+  run(seconds(2));
+  EXPECT_TRUE(publisher.is_published()) << "the write had been executed";
+  EXPECT_EQ(node.writes, 1);
+  EXPECT_EQ(publisher.writes(), 0U);
+  EXPECT_EQ(publisher.failures(), 1U);
+}
+
+TEST_F(InventoryPublisherTest, AChangeEndsTheBackOff) {
+  node.write_error = kUnavailable;
+  want("v1", "true");
+  run(seconds(40));
+  const int writes_before = node.writes;
+  node.write_error.reset();
+  want("v1");
+  EXPECT_EQ(node.writes, writes_before + 1);
+  EXPECT_EQ(node.marks, (Marks{"v1", std::nullopt}));
+}
+
+class HeartbeatTest : public ::testing::Test {
+ protected:
+  void run(milliseconds time) {
+    for (milliseconds gone{0}; gone < time; gone += milliseconds(100)) {
+      heartbeat.tick(clock.now());
+      clock.advance(milliseconds(100));
+    }
+  }
+
+  base::ManualClock clock;
+  FakeNode node;
+  FakeLog log;
+  agent_service::Heartbeat heartbeat{node, log};
+};
+
+TEST_F(HeartbeatTest, TheLeaseIsRenewedAtOnceAndThenEveryTenSeconds) {
+  run(seconds(60));
+  EXPECT_EQ(node.renewals, 6);
+  EXPECT_TRUE(log.lines().empty());
+}
+
+TEST_F(HeartbeatTest, AFailureIsRetriedOftenBeforeTheHeartbeatCountsAsLost) {
+  run(seconds(10));
+  node.renewal_error = kUnavailable;
+  run(milliseconds(base::agent_limits::heartbeat_lost_ms));
+  EXPECT_EQ(heartbeat.failures(), 20U);
+  EXPECT_THAT(log.take(), ElementsAre("the agent's Lease cannot be renewed: no route"));
+  node.renewal_error.reset();
+  node.renewals = 0;
+  run(seconds(10));
+  EXPECT_EQ(node.renewals, 1);
+  EXPECT_THAT(log.take(), ElementsAre("the agent's Lease is renewed again"));
+}
+
+}  // namespace
+}  // namespace snug::inventory_publisher_test
