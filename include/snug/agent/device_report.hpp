@@ -34,6 +34,17 @@ struct MigSliceReport {
   friend bool operator==(const MigSliceReport&, const MigSliceReport&) = default;
 };
 
+/// What the driver says would recover a GPU. kUnknown: the driver is too old to say.
+enum class Recovery : std::uint8_t {
+  kUnknown,
+  kNone,  // nothing is wrong
+  kResetGpu,
+  kDrainAndReset,
+  kDrainPeers,
+  kRebootNode,
+  kOther,
+};
+
 struct DeviceReport {
   int index = 0;  // the driver's index, which is in the order of the PCI bus
   std::string uuid;
@@ -42,8 +53,11 @@ struct DeviceReport {
   int minor = 0;        // N of /dev/nvidiaN
   std::string pci_bus;  // like 0000:3b:00.0, lower case
   int numa_node = -1;   // -1: unknown
-  bool healthy = true;  // what agent/health has concluded from events and queries
+  /// False from the driver: it does not answer for this GPU, and what else stands here is older.
+  /// agent/gpu_health adds what events say.
+  bool healthy = true;
   std::string ailment;  // why it is not healthy, for people
+  Recovery recovery = Recovery::kUnknown;
   bool mig_enabled = false;
   std::vector<MigProfileReport> mig_profiles;
   std::vector<MigSliceReport> mig_slices;  // ascending by start

@@ -20,6 +20,11 @@
   ROW(marks_check_ms,          60'000,    "milliseconds between two reads of the inventory and the label on the node, which repair what others changed") \
   ROW(marks_retry_last_ms,     30'000,    "longest wait in milliseconds after failed reads or writes of the inventory; the first is inventory_interval_ms, and each is twice the one before") \
   ROW(device_poll_ms,          5'000,     "milliseconds between two reads of all GPUs without an event; finds GPUs that were removed or added") \
+  ROW(driver_wait_ms,          200,       "milliseconds that one call may wait for an event of the driver; so long can a lost driver delay its reopening") \
+  ROW(driver_reopen_ms,        60'000,    "milliseconds between two attempts to reach a GPU that stays lost by opening the driver anew") \
+  ROW(recovery_settle_ms,      5'000,     "milliseconds after an error of a GPU in which the driver may not yet say that the GPU needs recovery") \
+  ROW(xid_quiet_ms,            300'000,   "milliseconds without an error after which a GPU is healthy again, for errors that it survives without a reset") \
+  ROW(max_sick_gpus,           256,       "GPUs whose errors the agent remembers, also those that vanished") \
   ROW(max_node_pods,           4'096,     "pods of one node that the agent knows") \
   ROW(max_driver_files,        256,       "libraries and programs of the driver that are mounted into a container") \
   ROW(max_cdi_spec_bytes,      262'144,   "bytes of one CDI specification that the agent writes")
