@@ -1,4 +1,4 @@
-// Compiles only if src/adapters/nvml/nvml_abi.hpp agrees with NVIDIA's header. nvml_abi_test.py
+// Compiles only if src/adapters/nvml/nvml_abi.hpp agrees with NVIDIA's header. nvml_test.py
 // compiles it with the folder of that header, which is not part of this tree.
 #include <nvml.h>
 

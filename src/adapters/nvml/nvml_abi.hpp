@@ -1,7 +1,7 @@
 // The binary interface of NVIDIA's management library (libnvidia-ml.so.1), as far as Snug uses it:
 // layouts, values and signatures. The names are our own, but for the symbols of functions. The
 // structures end in a version where the library has several; a versioned structure begins with
-// struct_version() of itself. tests/program/nvml_abi_test.py compares all of it with NVIDIA's
+// struct_version() of itself. tests/program/nvml_test.py compares all of it with NVIDIA's
 // header. Plain data.
 #pragma once
 

@@ -31,7 +31,8 @@ void fill_pci(const std::string& bus_id, abi::PciInfo& pci) {
 /// The bus id at the other end of the card's link: of another card, or of a switch. Empty: the link
 /// is not active.
 std::string remote_of(const Json& state, const Json& card, unsigned link, bool& is_switch) {
-  for (const auto& [index, count] : card.value("links", Json::object()).items()) {
+  const Json links = card.value("links", Json::object());
+  for (const auto& [index, count] : links.items()) {
     if (link < count.get<unsigned>()) {
       is_switch = false;
       const std::size_t other = std::stoul(index);

@@ -245,8 +245,8 @@ TEST_F(NvmlDevicesTest, SlicesAreInstancesThatOneComputeInstanceFills) {
 
 TEST_F(NvmlDevicesTest, CountsLinksBetweenGpusAndThroughSwitches) {
   state_["cards"] = {card(0), card(1), card(2), card(3)};
-  state_["cards"][0]["links"] = {{"1", 4}};
-  state_["cards"][1]["links"] = {{"0", 4}};
+  state_["cards"][0]["links"] = json::object({{"1", 4}});
+  state_["cards"][1]["links"] = json::object({{"0", 4}});
   state_["cards"][2]["switch_links"] = 12;
   state_["cards"][3]["switch_links"] = 10;
   store();
