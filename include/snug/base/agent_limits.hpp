@@ -27,7 +27,10 @@
   ROW(max_sick_gpus,           256,       "GPUs whose errors the agent remembers, also those that vanished") \
   ROW(max_node_pods,           4'096,     "pods of one node that the agent knows") \
   ROW(max_driver_files,        256,       "libraries and programs of the driver that are mounted into a container") \
-  ROW(max_cdi_spec_bytes,      262'144,   "bytes of one CDI specification that the agent writes")
+  ROW(max_cdi_spec_bytes,      262'144,   "bytes of one CDI specification that the agent writes") \
+  ROW(max_cdi_device_bytes,    128,       "bytes of the name of a CDI device; a longer name is replaced by a hash") \
+  ROW(max_symbolic_links,      40,        "symbolic links that lead to one file of the driver; the kernel has the same limit") \
+  ROW(max_host_file_bytes,     65'536,    "bytes of a file in /proc that the agent reads")
 // clang-format on
 
 namespace snug::base::agent_limits {

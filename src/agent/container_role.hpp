@@ -1,0 +1,35 @@
+// The role of a container. Pure; thread-safe.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "snug/agent/container_decision.hpp"
+
+namespace snug::agent {
+
+struct RoleOfContainer {
+  ContainerRole role = ContainerRole::kOrdinary;
+  const model::ReservedContainer* reserved = nullptr;  // only with kReserved
+};
+
+/// The container in the pod's specification; null: the watch does not know it yet.
+[[nodiscard]] const PodContainerView* find_container(const ContainerInput& input);
+
+/// A refusal begins with the container's name and its pod's.
+[[nodiscard]] std::expected<RoleOfContainer, ContainerRefusal> role_of(const ContainerInput& input,
+                                                                       const NodeInput& node);
+
+/// Refuses the container: `sentence` with the container's name and its pod's before it.
+[[nodiscard]] std::unexpected<ContainerRefusal> refuse(const ContainerInput& input,
+                                                       std::string_view sentence,
+                                                       bool retry = false);
+
+/// Refuses the requests for GPUs that a container of this role may not make: in annotations,
+/// mounts, CDI devices and device nodes that it has before any plug-in changed it.
+[[nodiscard]] std::expected<void, ContainerRefusal> check_requests(const ContainerInput& input,
+                                                                   ContainerRole role,
+                                                                   const NodeInput& node);
+
+}  // namespace snug::agent
