@@ -15,8 +15,8 @@ TERMS = "src/score/terms.cpp"
 TERM_BOUND = "include/snug/score/terms.hpp"
 DEFAULT_POLICY = "policies/tight.yaml"
 DEPLOYED = ("deploy/dedicated.yaml", "deploy/shared-extender.yaml")
-# The name under which events are reported is no key.
-NO_KEYS = {"snug.dev/extender"}
+# Names that are no keys: under which events are reported, and the namespaces of the GPU Operator.
+NO_KEYS = {"snug.dev/extender", "gpu-operator", "gpu-operator-resources"}
 
 
 def _missing(tree, *paths):
