@@ -22,6 +22,7 @@
 #include "snug/adapters/http/extender_server.hpp"
 #include "snug/adapters/kube/kube_access.hpp"
 #include "snug/adapters/kube/kube_api.hpp"
+#include "snug/adapters/kube/kube_heartbeats.hpp"
 #include "snug/adapters/kube/kube_lease.hpp"
 #include "snug/adapters/kube/kube_source.hpp"
 #include "snug/adapters/kube/kube_webhook.hpp"
@@ -84,6 +85,7 @@ struct Extender::Parts {
   std::unique_ptr<memory::MemoryApi> memory;  // in embedded mode only
   std::unique_ptr<kube::KubeApi> kube_api;
   std::unique_ptr<kube::KubeSource> kube_source;
+  std::unique_ptr<kube::KubeHeartbeats> heartbeats;  // null in embedded mode
   std::unique_ptr<kube::KubeLease> lease;            // null: no leader election
   std::unique_ptr<kube::KubeLease> scheduler_lease;  // null: no scheduler's Lease is configured
   base::TimePoint source_starts;
@@ -156,6 +158,8 @@ base::Result<void> Extender::open_kubernetes() {
                                        parts_->clock};
   parts_->kube_api = std::make_unique<kube::KubeApi>(*endpoint, kube_options, kube_context);
   parts_->kube_source = std::make_unique<kube::KubeSource>(*endpoint, kube_options, kube_context);
+  parts_->heartbeats = std::make_unique<kube::KubeHeartbeats>(*endpoint, kube_options, kube_context,
+                                                              options_.lease.name_space);
   if (!options_.webhook_listen.host.empty()) {
     const std::string own_namespace =
         kube_options.own_namespace.empty() ? options_.lease.name_space : kube_options.own_namespace;
@@ -230,7 +234,7 @@ base::Result<void> Extender::start() {
   if (!api_opened) return api_opened;
   parts_->core = std::make_unique<ServiceCore>(
       CorePorts{*parts_->policy_store, parts_->api(), *parts_->metrics, parts_->log, parts_->clock,
-                parts_->wall_clock, parts_->memory.get()},
+                parts_->wall_clock, parts_->memory.get(), parts_->heartbeats != nullptr},
       options_);
   parts_->policy_file->attach_store(*parts_->policy_store,
                                     [this] { parts_->core->ledger.policy_changed(); });
@@ -282,6 +286,7 @@ void Extender::start_source() {
   if (parts_->source_started || parts_->clock.now() < parts_->source_starts) return;
   parts_->source_started = true;
   parts_->source().start(parts_->core->reconciler);
+  if (parts_->heartbeats) parts_->heartbeats->start_watch(parts_->core->heartbeats);
 }
 
 void Extender::log_readiness() {
@@ -399,6 +404,7 @@ void Extender::stop() {
   parts_->ticker.reset();
   if (parts_->lease) parts_->lease->stop_watch();
   if (parts_->scheduler_lease) parts_->scheduler_lease->stop_watch();
+  if (parts_->heartbeats) parts_->heartbeats->stop_watch();
   parts_->source().stop();
 }
 

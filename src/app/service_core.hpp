@@ -21,6 +21,8 @@ struct CorePorts {
   const base::Clock& clock;
   const base::WallClock& wall_clock;
   service::PodCreator* pod_creator = nullptr;  // null unless in embedded mode
+  /// Whether the caller passes the heartbeats of agents on. If not, all agents count as alive.
+  bool has_heartbeats = false;
 };
 
 class ServiceCore {
@@ -29,6 +31,7 @@ class ServiceCore {
       : ledger(ports.clock, options.limits),
         pending(options.limits),
         demand(ledger),
+        heartbeats(ports.clock, options.limits),
         readiness(ports.clock, options.limits),
         fence(ports.clock, leader::unanswered_window(options.api_timeout, options.limits)),
         explanations({ledger, pending, readiness, ports.policy, placements, ports.api}, options),
@@ -36,7 +39,7 @@ class ServiceCore {
                 ports.clock},
                options),
         reconciler({ledger, pending, demand, readiness, ports.api, ports.metrics, ports.log,
-                    ports.clock, &events},
+                    ports.clock, &events, ports.has_heartbeats ? &heartbeats : nullptr},
                    options.limits, options.mirrored_cards),
         service({ledger, pending, readiness, fence, ports.policy, placements, ports.api,
                  ports.metrics, ports.log, ports.clock, ports.pod_creator, &events},
@@ -47,6 +50,7 @@ class ServiceCore {
   ledger::Ledger ledger;
   service::PendingPods pending;
   ledger::DemandTracker demand;
+  service::AgentHeartbeats heartbeats;
   service::Readiness readiness;
   service::WriteFence fence;
   service::PlacementLog placements;

@@ -63,6 +63,10 @@ class AnnotationReader {
     }
     inventory.nvlinks = read_nvlinks(json_.member(root, "links"), inventory.gpus.size());
     read_mig_failures(json_.member(root, "migFailures"), inventory);
+    inventory.enforcement = read_name(json_.member(root, "enforcement"), model::kEnforcementNames,
+                                      "must be open or fail-closed");
+    inventory.share_limits = read_name(json_.member(root, "limits"), model::kShareLimitsNames,
+                                       "must be none, driver, mps or hami-core");
     if (!json_.ok()) return json_.problem();
     sort_by_index(inventory);
     if (!boot_id.empty() && !node_.boot_id.empty() && boot_id != node_.boot_id) {
@@ -75,6 +79,16 @@ class AnnotationReader {
   }
 
  private:
+  /// Returns the value with the name that the member has; nullopt if the member is absent.
+  template <typename Names>
+  auto read_name(const JsonCursor& name_member, const Names& names, std::string_view rule)
+      -> decltype(names.find("")) {
+    if (!name_member.present()) return std::nullopt;
+    const auto named_value = names.find(json_.text(name_member));
+    if (!named_value) json_.report_problem(name_member, rule);
+    return named_value;
+  }
+
   model::GpuInfo read_gpu(const JsonCursor& gpu_object) {
     model::GpuInfo gpu;
     const JsonCursor index_member = json_.required(gpu_object, "index");
@@ -348,6 +362,8 @@ void read_inventory_annotation(const model::NodeFacts& node, const base::Limits&
     inventory.gpus.clear();
     inventory.nvlinks.clear();
     inventory.dynamic_mig = false;
+    inventory.enforcement.reset();
+    inventory.share_limits.reset();
     close_to_all_gpu_pods(inventory, model::ReasonCode::kBadInventory,
                           "the annotation snug.dev/inventory is malformed: " + problem);
   };

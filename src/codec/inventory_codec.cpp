@@ -23,6 +23,13 @@ void read_pool(const model::NodeFacts& node, model::NodeInventory& inventory) {
                             "; expected shares, whole or auto");
 }
 
+void read_enforcement(const model::NodeFacts& node, model::NodeInventory& inventory) {
+  inventory.enforces_shares = value_or_empty(node.labels, "snug.dev/enforced") == "true" &&
+                              inventory.enforcement.value_or(model::Enforcement::kFailClosed) ==
+                                  model::Enforcement::kFailClosed &&
+                              inventory.share_limits != model::ShareLimits::kNone;
+}
+
 }  // namespace
 
 std::string model_name_rule() {
@@ -98,9 +105,6 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
   inventory.name = node.name;
   inventory.host = node.host;
   inventory.mirrored = node.mirrored;
-  const auto enforced_label = node.labels.find("snug.dev/enforced");
-  inventory.enforces_shares =
-      enforced_label != node.labels.end() && enforced_label->second == "true";
   read_pool(node, inventory);
   close_while_reconfiguring(node, inventory);
   // Replicas are checked before the health of the GPUs, because the first reason is kept: an
@@ -118,6 +122,7 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
                                 "snug.dev/inventory nor the labels of GPU Feature Discovery"
                               : "");
   }
+  read_enforcement(node, inventory);
   read_kubelet_units(node, inventory);
   read_replicas(node, inventory);
   read_plugin_slices(node, inventory);

@@ -96,6 +96,46 @@ base::Result<leader::Lease> to_lease(const Json& object) {
   return lease;
 }
 
+base::Result<model::AgentHeartbeat> to_heartbeat(const Json& object) {
+  const Json& metadata = member(object, "metadata");
+  if (!member(metadata, "resourceVersion").is_string())
+    return base::fail(base::ErrorCode::kInvalid, "it is not a Lease of the API server");
+  const Json& name = member(metadata, "name");
+  const Json& spec = member(object, "spec");
+  const Json& holder = member(spec, "holderIdentity");
+  const Json& renew_time = member(spec, "renewTime");
+  if (!name.is_string() || !holder.is_string() || !renew_time.is_string() ||
+      name.get_ref<const std::string&>() !=
+          std::string(model::kHeartbeatNamePrefix) + holder.get_ref<const std::string&>()) {
+    return model::AgentHeartbeat{};
+  }
+  return model::AgentHeartbeat{.node = holder.get<std::string>(),
+                               .renew_time = renew_time.get<std::string>()};
+}
+
+/// Reads a watch event. `read_object` reads its object, unless the event is an error.
+template <typename ReadObject>
+base::Result<LeaseEvent> read_event(const Json& event, const ReadObject& read_object) {
+  const Json& type = member(event, "type");
+  const Json& object = member(event, "object");
+  if (!type.is_string()) return base::fail(base::ErrorCode::kInvalid, "it is not a watch event");
+  LeaseEvent lease_event;
+  if (type == "ERROR") {
+    lease_event.type = LeaseEvent::Type::kError;
+    const Json& code = member(object, "code");
+    if (code.is_number_integer()) lease_event.error_code = code.get<int>();
+    const Json& message = member(object, "message");
+    if (message.is_string()) lease_event.error_message = message.get<std::string>();
+    return lease_event;
+  }
+  if (const auto read = read_object(object); !read) return std::unexpected(read.error());
+  lease_event.resource_version =
+      member(member(object, "metadata"), "resourceVersion").get<std::string>();
+  if (type == "DELETED") lease_event.type = LeaseEvent::Type::kDeleted;
+  if (type == "ADDED" || type == "MODIFIED") lease_event.type = LeaseEvent::Type::kChanged;
+  return lease_event;
+}
+
 }  // namespace
 
 base::Result<leader::Lease> read_lease(std::string_view json) { return to_lease(parse(json)); }
@@ -119,25 +159,22 @@ std::string write_lease(const leader::LeaseName& name, const leader::LeaseRecord
 }
 
 base::Result<LeaseEvent> read_lease_event(std::string_view json) {
-  const Json event = parse(json);
-  const Json& type = member(event, "type");
-  const Json& object = member(event, "object");
-  if (!type.is_string()) return base::fail(base::ErrorCode::kInvalid, "it is not a watch event");
-  LeaseEvent lease_event;
-  if (type == "ERROR") {
-    lease_event.type = LeaseEvent::Type::kError;
-    const Json& code = member(object, "code");
-    if (code.is_number_integer()) lease_event.error_code = code.get<int>();
-    const Json& message = member(object, "message");
-    if (message.is_string()) lease_event.error_message = message.get<std::string>();
-    return lease_event;
-  }
-  auto lease = to_lease(object);
-  if (!lease) return std::unexpected(lease.error());
-  lease_event.resource_version = lease->resource_version;
-  if (type == "DELETED") lease_event.type = LeaseEvent::Type::kDeleted;
-  if (type == "ADDED" || type == "MODIFIED") lease_event.type = LeaseEvent::Type::kChanged;
-  return lease_event;
+  return read_event(parse(json), [](const Json& object) { return to_lease(object); });
+}
+
+base::Result<model::AgentHeartbeat> read_heartbeat(std::string_view json) {
+  return to_heartbeat(parse(json));
+}
+
+base::Result<HeartbeatEvent> read_heartbeat_event(std::string_view json) {
+  model::AgentHeartbeat heartbeat;
+  auto event = read_event(parse(json), [&](const Json& object) {
+    auto read_heartbeat = to_heartbeat(object);
+    if (read_heartbeat) heartbeat = *read_heartbeat;
+    return read_heartbeat;
+  });
+  if (!event) return std::unexpected(event.error());
+  return HeartbeatEvent{.event = *std::move(event), .heartbeat = std::move(heartbeat)};
 }
 
 }  // namespace snug::codec

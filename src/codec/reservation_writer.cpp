@@ -12,6 +12,9 @@ namespace {
 using Devices = std::vector<model::ReservedDevice>;
 
 constexpr std::string_view kPrefix = "snug.dev/";
+/// NRI's default validator reads this key, with the name of a container, as a YAML list of names of
+/// plug-ins.
+constexpr std::string_view kRequiredPluginsPrefix = "required-plugins.noderesource.dev/container.";
 
 /// Appends `before`, which ends with a key and a colon, and then `text` as a JSON string.
 void append_field(std::string& out, std::string_view before, std::string_view text) {
@@ -147,6 +150,13 @@ model::StringMap write_reservation(const model::Reservation& reservation,
     if (container.name == main_container) put_annotations(annotations, "", flat);
   }
   return annotations;
+}
+
+void require_agent(const model::Reservation& reservation, model::StringMap& annotations) {
+  for (const model::ReservedContainer& container : reservation.containers) {
+    if (!container.devices().empty())
+      annotations[std::string(kRequiredPluginsPrefix) + container.name] = R"(["snug"])";
+  }
 }
 
 }  // namespace snug::codec

@@ -13,12 +13,13 @@
 namespace snug::explain {
 namespace {
 
-/// A change of an inventory. `apply` returns whether it changes anything.
+/// A change of an inventory. `apply` returns whether it changes anything. `sentence` and `command`
+/// get the inventory before the change.
 struct NodeChangeRow {
   AdviceKind kind;
   bool (*apply)(model::NodeInventory& inventory);
-  std::string (*sentence)(const model::NodeInventory& changed);
-  std::string (*command)(const model::NodeInventory& changed);
+  std::string (*sentence)(const model::NodeInventory& present);
+  std::string (*command)(const model::NodeInventory& present);
 };
 
 template <model::GpuMode kMode>
@@ -34,8 +35,8 @@ bool allow_mode(model::NodeInventory& inventory) {
 }
 
 template <model::GpuMode kMode>
-std::string mode_sentence(const model::NodeInventory& changed) {
-  return "node " + changed.name +
+std::string mode_sentence(const model::NodeInventory& present) {
+  return "node " + present.name +
          " would take the pod if the `modes` of its GPUs in its inventory allowed " +
          std::string(model::to_string(kMode));
 }
@@ -47,9 +48,22 @@ bool open_pool(model::NodeInventory& inventory) {
 }
 
 bool enforce_shares(model::NodeInventory& inventory) {
-  const bool was_off = !inventory.enforces_shares;
+  const bool was_off = !inventory.is_enforced();
   inventory.enforces_shares = true;
+  inventory.agent_alive = true;
   return was_off;
+}
+
+/// What the node lacks so that it counts as enforced.
+std::string missing_enforcement(const model::NodeInventory& present) {
+  if (present.share_limits == model::ShareLimits::kNone)
+    return "if something on it limited shares: its inventory says limits: none";
+  if (present.enforcement == model::Enforcement::kOpen)
+    return "if its container runtime refused GPU pods while the agent is away: its inventory says "
+           "enforcement: open";
+  if (!present.agent_alive) return "if its agent ran: Snug sees no heartbeat of it";
+  return "if it had the label snug.dev/enforced=true, which says that software on it limits each "
+         "pod to its share";
 }
 
 bool repair_gpus(model::NodeInventory& inventory) {
@@ -75,18 +89,16 @@ std::string no_command(const model::NodeInventory&) { return {}; }
 
 constexpr auto kNodeChanges = std::to_array<NodeChangeRow>({
     {AdviceKind::kLabel, open_pool,
-     [](const model::NodeInventory& changed) {
-       return "with the label snug.dev/pool=auto, node " + changed.name +
+     [](const model::NodeInventory& present) {
+       return "with the label snug.dev/pool=auto, node " + present.name +
               " would take the pod; its current value limits which pods the node takes";
      },
-     [](const model::NodeInventory& changed) {
-       return "kubectl label node " + changed.name + " --overwrite snug.dev/pool=auto";
+     [](const model::NodeInventory& present) {
+       return "kubectl label node " + present.name + " --overwrite snug.dev/pool=auto";
      }},
     {AdviceKind::kLabel, enforce_shares,
-     [](const model::NodeInventory& changed) {
-       return "node " + changed.name +
-              " would take the pod if it had the label snug.dev/enforced=true, which says that "
-              "software on it limits each pod to its share";
+     [](const model::NodeInventory& present) {
+       return "node " + present.name + " would take the pod " + missing_enforcement(present);
      },
      no_command},
     {AdviceKind::kMode, allow_mode<model::GpuMode::kWhole>, mode_sentence<model::GpuMode::kWhole>,
@@ -96,8 +108,8 @@ constexpr auto kNodeChanges = std::to_array<NodeChangeRow>({
     {AdviceKind::kMode, allow_mode<model::GpuMode::kMps>, mode_sentence<model::GpuMode::kMps>,
      no_command},
     {AdviceKind::kRepair, repair_gpus,
-     [](const model::NodeInventory& changed) {
-       return "node " + changed.name +
+     [](const model::NodeInventory& present) {
+       return "node " + present.name +
               " would take the pod if its unhealthy GPUs and slices were healthy";
      },
      no_command},
@@ -153,8 +165,8 @@ std::vector<Advice> node_changes(Trial& trial, std::span<const Slot> slots) {
                           trial.snapshot().namespace_usage))
         continue;
       advice.push_back({.kind = row.kind,
-                        .sentence = row.sentence(*inventory),
-                        .command = row.command(*inventory),
+                        .sentence = row.sentence(*node.inventory),
+                        .command = row.command(*node.inventory),
                         .change = NodeChange{*inventory}});
       break;
     }

@@ -25,8 +25,8 @@ struct NodeView {
   /// The result of isolated_gpus(). Also empty if the only container of the request asks for whole
   /// GPUs.
   std::vector<bool> isolated;
-  /// Whether the tenant requires enforced shares, but the node does not enforce shares.
-  bool unenforced = !node.inventory->enforces_shares && tenant.requires_enforcement();
+  /// Whether the tenant requires enforced shares, but the node does not count as enforced.
+  bool unenforced = !node.inventory->is_enforced() && tenant.requires_enforcement();
 };
 
 /// One GPU of the node, with the values that the constraints use. The NodeView must outlive this

@@ -22,7 +22,7 @@ model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuReq
   const model::ReasonCode refusal = units ? node.kubelet_refusal : node.annotated_refusal;
   if (refusal != model::ReasonCode::kNone && refusal != model::ReasonCode::kOtherKind)
     return refusal;
-  if (node.inventory->enforces_shares || !tenant.requires_enforcement()) return refusal;
+  if (node.inventory->is_enforced() || !tenant.requires_enforcement()) return refusal;
   // A MIG card enforces its slices itself. So a node with such cards is not refused here; its GPUs
   // are judged one by one later.
   const bool slices = std::ranges::any_of(node.inventory->gpus, serves_slices);

@@ -103,6 +103,11 @@ void Ledger::end_nomination(std::string_view uid) {
   state_->end_nomination(uid);
 }
 
+std::shared_ptr<const model::NodeInventory> Ledger::inventory(std::string_view node) const {
+  const base::MutexLock lock(mutex_);
+  return state_->nodes.inventory(node);
+}
+
 base::Generation Ledger::inventory_generation() const {
   const base::MutexLock lock(mutex_);
   return state_->nodes.inventory_generation();

@@ -31,6 +31,11 @@ const model::NodeStatePtr& NodeRegistry::state(base::NodeIndex index) const {
   return slots_[index.value].state;
 }
 
+std::shared_ptr<const model::NodeInventory> NodeRegistry::inventory(std::string_view name) const {
+  const std::optional<base::NodeIndex> found = find(name);
+  return found ? slots_[found->value].inventory : nullptr;
+}
+
 std::vector<std::string> NodeRegistry::names() const {
   std::vector<std::string> names;
   for (const Slot& slot : slots_) {

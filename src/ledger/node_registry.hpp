@@ -21,6 +21,8 @@ class NodeRegistry {
   [[nodiscard]] std::optional<base::NodeIndex> find(std::string_view name) const;
   /// The state of a slot that find() returned.
   [[nodiscard]] const model::NodeStatePtr& state(base::NodeIndex index) const;
+  /// Null if the node does not exist.
+  [[nodiscard]] std::shared_ptr<const model::NodeInventory> inventory(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> names() const;
   /// The number of existing nodes.
   [[nodiscard]] std::size_t size() const { return node_count_; }

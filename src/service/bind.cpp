@@ -224,6 +224,9 @@ Reply ExtenderService::write_binding(const Bind& call, const PodClaim& claim,
                           std::to_string(options_.limits.max_reservation_bytes) +
                           " bytes, so Snug could not read it after a restart");
   }
+  const auto inventory = parts_.ledger.inventory(call.node);
+  if (inventory != nullptr && inventory->enforcement == model::Enforcement::kFailClosed)
+    codec::require_agent(holding->reservation, annotations);
   const base::Result<void> written = send_binding(call, std::move(annotations));
   if (written) {
     parts_.ledger.mark_bound(call.uid);

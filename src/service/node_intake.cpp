@@ -1,5 +1,6 @@
 #include "service/node_intake.hpp"
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -19,7 +20,13 @@ void NodeIntake::replace(std::vector<model::NodeFacts> nodes) {
   std::erase_if(logged_closures_, is_gone);
   parts_.events.keep_only(listed_names);
   left_out_nodes_.clear();
-  if (parts_.ledger.replace_nodes(std::move(inventories)) > 0) {
+  const std::size_t nodes_left_out = [&] {
+    const base::MutexLock lock(ledger_writes_);
+    for (model::NodeInventory& inventory : inventories)
+      inventory.agent_alive = is_agent_alive(inventory);
+    return parts_.ledger.replace_nodes(std::move(inventories));
+  }();
+  if (nodes_left_out > 0) {
     const auto ledger_names = parts_.ledger.snapshot()->names;
     for (model::NodeFacts& node : nodes) {
       if (!ledger_names->contains(node.name)) leave_out_node(std::move(node));
@@ -29,7 +36,7 @@ void NodeIntake::replace(std::vector<model::NodeFacts> nodes) {
 }
 
 void NodeIntake::put(model::NodeFacts node) {
-  if (parts_.ledger.put_node(read_inventory(node))) {
+  if (put_in_ledger(read_inventory(node))) {
     left_out_nodes_.erase(node.name);
   } else {
     leave_out_node(std::move(node));
@@ -41,9 +48,51 @@ void NodeIntake::remove(std::string_view node_name) {
   logged_closures_.erase(std::string(node_name));
   parts_.events.forget(node_name);
   left_out_nodes_.erase(std::string(node_name));
-  parts_.ledger.remove_node(node_name);
+  {
+    const base::MutexLock lock(ledger_writes_);
+    parts_.ledger.remove_node(node_name);
+  }
   fill_free_slots();
   log_left_out();
+}
+
+void NodeIntake::update_agents() {
+  if (parts_.heartbeats == nullptr) return;
+  std::vector<std::string> alive_nodes;
+  std::vector<std::string> silent_nodes;
+  for (std::string& node_name : parts_.heartbeats->take_changes()) {
+    const base::MutexLock lock(ledger_writes_);
+    const auto inventory = parts_.ledger.inventory(node_name);
+    if (inventory == nullptr || inventory->agent_alive == is_agent_alive(*inventory)) continue;
+    model::NodeInventory changed_inventory = *inventory;
+    changed_inventory.agent_alive = !inventory->agent_alive;
+    (void)parts_.ledger.put_node(std::move(changed_inventory));
+    (inventory->agent_alive ? silent_nodes : alive_nodes).push_back(std::move(node_name));
+  }
+  log_agents(LogLevel::kWarn, "the agents of these nodes are silent: ", std::move(silent_nodes));
+  log_agents(LogLevel::kInfo, "the agents of these nodes are alive: ", std::move(alive_nodes));
+}
+
+void NodeIntake::log_agents(LogLevel level, std::string message, std::vector<std::string> nodes) {
+  constexpr std::size_t kMostNames = 5;
+  if (nodes.empty()) return;
+  std::ranges::sort(nodes);
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMostNames); ++i)
+    message += (i == 0 ? "" : ", ") + nodes[i];
+  if (nodes.size() > kMostNames)
+    message += " and " + std::to_string(nodes.size() - kMostNames) + " more";
+  parts_.log.write(level, message);
+}
+
+bool NodeIntake::is_agent_alive(const model::NodeInventory& inventory) const {
+  return parts_.heartbeats == nullptr || !inventory.enforcement ||
+         parts_.heartbeats->is_alive(inventory.name);
+}
+
+bool NodeIntake::put_in_ledger(model::NodeInventory inventory) {
+  const base::MutexLock lock(ledger_writes_);
+  inventory.agent_alive = is_agent_alive(inventory);
+  return parts_.ledger.put_node(std::move(inventory));
 }
 
 model::NodeInventory NodeIntake::read_inventory(const model::NodeFacts& node) {
@@ -75,7 +124,7 @@ void NodeIntake::leave_out_node(model::NodeFacts node) {
 
 void NodeIntake::fill_free_slots() {
   while (!left_out_nodes_.empty() &&
-         parts_.ledger.put_node(read_inventory(left_out_nodes_.begin()->second))) {
+         put_in_ledger(read_inventory(left_out_nodes_.begin()->second))) {
     left_out_nodes_.erase(left_out_nodes_.begin());
   }
 }

@@ -1,6 +1,6 @@
 // Adds nodes to the ledger with the inventories that they publish. Keeps the nodes beyond maxNodes
 // until the ledger has room for them. Reports nodes whose inventory cannot be used. Used by one
-// thread.
+// thread, but any thread may call update_agents().
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,10 @@
 
 #include "service/node_events.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/base/mutex.hpp"
 #include "snug/ledger/ledger.hpp"
 #include "snug/model/node_inventory.hpp"
+#include "snug/service/agent_heartbeats.hpp"
 #include "snug/service/ports.hpp"
 
 namespace snug::service {
@@ -23,6 +25,7 @@ struct NodeIntakeParts {
   NodeEvents& events;
   Metrics& metrics;
   Log& log;
+  AgentHeartbeats* heartbeats = nullptr;  // null: all agents count as alive
 };
 
 class NodeIntake {
@@ -34,8 +37,15 @@ class NodeIntake {
   void replace(std::vector<model::NodeFacts> nodes);
   void put(model::NodeFacts node);
   void remove(std::string_view node_name);
+  /// Puts the changes of AgentHeartbeats into the ledger.
+  void update_agents();
 
  private:
+  /// Whether the node's agent, if it has one, is alive.
+  [[nodiscard]] bool is_agent_alive(const model::NodeInventory& inventory) const;
+  bool put_in_ledger(model::NodeInventory inventory);
+  /// Logs `message` and the first of the names, if there are any.
+  void log_agents(LogLevel level, std::string message, std::vector<std::string> nodes);
   /// Returns the node's inventory. If the node is closed, reports the reason once.
   [[nodiscard]] model::NodeInventory read_inventory(const model::NodeFacts& node);
   /// Logs and counts why the node is closed, and notes it for an event on the node. `reason` is
@@ -49,6 +59,9 @@ class NodeIntake {
 
   const NodeIntakeParts parts_;
   const base::Limits limits_;
+  /// Held while nodes are written to the ledger, together with the look at their heartbeats, so
+  /// that an older state of a heartbeat is never written after a newer one.
+  base::Mutex ledger_writes_;
   std::unordered_map<std::string, std::string> logged_closures_;  // logged reason, by node name
   /// The nodes for which the ledger has no room, by name. If this map has maxNodes entries, a new
   /// node is ignored until its next change or the next list.

@@ -24,7 +24,8 @@ struct Reconciler::Jobs {
       : bound_pods({parts.ledger, parts.readiness, parts.api, parts.metrics, parts.log}, limits),
         node_events({parts.readiness, parts.api, parts.clock}, limits),
         pod_nominator(parts.ledger, parts.log, limits),
-        node_intake({parts.ledger, node_events, parts.metrics, parts.log}, limits),
+        node_intake({parts.ledger, node_events, parts.metrics, parts.log, parts.heartbeats},
+                    limits),
         pod_waker({parts.ledger, parts.pending, parts.api, parts.metrics, parts.log, parts.clock},
                   limits),
         bind_settler(
@@ -41,7 +42,7 @@ struct Reconciler::Jobs {
   // Members that only the thread that reports pods uses.
   PodNominator pod_nominator;
   ledger::ListMark pod_list_mark;
-  // Members that only the thread that reports nodes uses.
+  // Used by the thread that reports nodes, and by tick().
   NodeIntake node_intake;
   // Members that only the thread that calls tick() uses.
   PodWaker pod_waker;
@@ -188,6 +189,7 @@ void Reconciler::tick() {
     jobs.node_mirror.stand_by();
   }
   note_own_binds();
+  jobs.node_intake.update_agents();
   jobs.node_events.write();
   if (!parts_.readiness.is_ready()) return;
   jobs.pod_waker.wake();

@@ -7,6 +7,7 @@
 
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
+#include "snug/model/agent_heartbeat.hpp"
 
 namespace snug::codec {
 
@@ -31,5 +32,15 @@ struct LeaseEvent {
   std::string error_message;     // `message` of the Status in an ERROR event
 };
 [[nodiscard]] base::Result<LeaseEvent> read_lease_event(std::string_view json);
+
+/// Reads a Lease as the heartbeat of an agent. The result has no node if the Lease's name or holder
+/// is not that of a heartbeat. Fails if metadata.resourceVersion is missing.
+[[nodiscard]] base::Result<model::AgentHeartbeat> read_heartbeat(std::string_view json);
+
+struct HeartbeatEvent {
+  LeaseEvent event;
+  model::AgentHeartbeat heartbeat;
+};
+[[nodiscard]] base::Result<HeartbeatEvent> read_heartbeat_event(std::string_view json);
 
 }  // namespace snug::codec

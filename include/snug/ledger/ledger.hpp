@@ -150,6 +150,9 @@ class Ledger {
   /// replace nodes. Other threads may see the list partly applied.
   std::size_t replace_nodes(std::vector<model::NodeInventory> inventories);
 
+  /// The node's inventory, without making a snapshot; null if there is no such node.
+  [[nodiscard]] std::shared_ptr<const model::NodeInventory> inventory(std::string_view node) const;
+
   // Functions that apply the holdings and ends of pods that the API server shows.
   /// Records that the watch shows the pod as bound, with this holding of GPUs, CPU and memory. If
   /// the ledger already has a bound entry on this node, its GPUs do not change, since later edits

@@ -106,6 +106,21 @@ inline constexpr base::EnumNames kPoolNames{std::array{base::EnumName{Pool::kAut
 
 [[nodiscard]] constexpr std::string_view to_string(Pool pool) { return kPoolNames[pool]; }
 
+/// What the container runtime of a node does with GPU pods while the node's agent is away: it
+/// starts their containers (kOpen), or refuses them (kFailClosed).
+enum class Enforcement : std::uint8_t { kOpen, kFailClosed };
+
+inline constexpr base::EnumNames kEnforcementNames{
+    std::array{base::EnumName{Enforcement::kOpen, "open"},
+               base::EnumName{Enforcement::kFailClosed, "fail-closed"}}};
+
+/// What limits the memory and compute of a share on a node.
+enum class ShareLimits : std::uint8_t { kNone, kDriver, kMps, kHamiCore };
+
+inline constexpr base::EnumNames kShareLimitsNames{std::array{
+    base::EnumName{ShareLimits::kNone, "none"}, base::EnumName{ShareLimits::kDriver, "driver"},
+    base::EnumName{ShareLimits::kMps, "mps"}, base::EnumName{ShareLimits::kHamiCore, "hami-core"}}};
+
 /// Numbers of units by the name of their resource.
 using UnitsByResource = std::map<std::string, std::int64_t, std::less<>>;
 /// The units of the resource; 0 if there are none.
@@ -123,9 +138,14 @@ struct NodeInventory {
   /// unknown.
   std::vector<std::vector<int>> nvlinks;
   bool dynamic_mig = false;
-  /// Whether the node has the label snug.dev/enforced=true: software on it limits each pod to its
-  /// share.
+  /// What the node's agent says in the inventory. Nullopt: no agent wrote it.
+  std::optional<Enforcement> enforcement;
+  std::optional<ShareLimits> share_limits;  // nullopt: unknown
+  /// Whether the node has the label snug.dev/enforced=true and its agent, if it has one, says
+  /// nothing else: software on the node limits each pod to its share.
   bool enforces_shares = false;
+  /// Whether Snug sees the heartbeat of the node's agent. Always true if `enforcement` is nullopt.
+  bool agent_alive = true;
   /// The largest number of units that the device plug-in offers for one GPU or slice of the node.
   /// If it is above 1, several pods may share a GPU or slice.
   std::int64_t replicas = 1;
@@ -158,6 +178,9 @@ struct NodeInventory {
   /// reserved only by index (`uuid` is empty), it is the GPU with the reserved index. Nullopt if
   /// the node has neither.
   [[nodiscard]] std::optional<std::size_t> find_gpu(int index, std::string_view uuid) const;
+
+  /// Whether shares that require enforcement fit on the node.
+  [[nodiscard]] bool is_enforced() const { return enforces_shares && agent_alive; }
 
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };

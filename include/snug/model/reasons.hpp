@@ -33,7 +33,7 @@ inline constexpr std::uint16_t kNoDistance = 1000;
   ROW(kNodeClosed,      "NodeClosed",      false, 90,          "a pod with GPU annotations was bound to the node without a reservation, so the node takes no other")      \
   ROW(kUnsettled,       "Unsettled",       false, kNoDistance, "the pod holds GPUs on another node from an earlier bind")                                                 \
   ROW(kOtherKind,       "OtherKind",       true,  50,          "the node holds GPU pods of the other kind (assigned by Snug or by the kubelet)")                          \
-  ROW(kNotEnforced,     "NotEnforced",     false, 100,         "the policy wants shares of this namespace enforced, and the node is not labelled snug.dev/enforced=true") \
+  ROW(kNotEnforced,     "NotEnforced",     false, 100,         "the policy wants shares of this namespace enforced, and the node does not count as enforced") \
   ROW(kNominated,       "Nominated",       true,  20,          "the room is kept for a pod that is nominated to the node and comes first")                                \
   ROW(kPromised,        "Promised",        false, 10,          "the room that is left is promised to other pods, which are about to be bound")                            \
   ROW(kOtherNamespace,  "OtherNamespace",  true,  30,          "the GPUs with room hold pods of namespaces that the policy keeps apart")                                  \

@@ -22,6 +22,7 @@
 #include "snug/base/ids.hpp"
 #include "snug/base/result.hpp"
 #include "snug/leader/lease.hpp"
+#include "snug/model/agent_heartbeat.hpp"
 #include "snug/model/api_writes.hpp"
 #include "snug/model/mirrored_amounts.hpp"
 #include "snug/model/node_inventory.hpp"
@@ -102,6 +103,16 @@ class LeaseSink {
   virtual ~LeaseSink() = default;
   /// `resource_version` is empty if the Lease does not exist.
   virtual void lease_changed(std::string_view resource_version) = 0;
+};
+
+/// Receives the heartbeats of the nodes' agents, from one thread.
+class HeartbeatSink {
+ public:
+  virtual ~HeartbeatSink() = default;
+  /// `heartbeats` is a complete list.
+  virtual void heartbeats_listed(std::vector<model::AgentHeartbeat> heartbeats) = 0;
+  virtual void heartbeat_changed(model::AgentHeartbeat heartbeat) = 0;
+  virtual void heartbeat_gone(std::string_view node) = 0;
 };
 
 /// Creates pods in the embedded mode. Before filter decides on a pod, it passes the pod to
@@ -259,12 +270,15 @@ enum class ApiCall : std::uint8_t {
   kListNodes,
   kListPods,
   kListLeases,
+  kListHeartbeats,
   kWatchNodes,
   kWatchPods,
   kWatchLeases,
+  kWatchHeartbeats,
 };
 inline constexpr base::EnumNames kApiCallNames{
-    std::array{base::EnumName{ApiCall::kBind, "bind"}, base::EnumName{ApiCall::kGetPod, "get_pod"},
+    std::array{base::EnumName{ApiCall::kBind, "bind"},
+               base::EnumName{ApiCall::kGetPod, "get_pod"},
                base::EnumName{ApiCall::kTouchRoom, "touch_room"},
                base::EnumName{ApiCall::kPatchNode, "patch_node"},
                base::EnumName{ApiCall::kWriteMirrorParameters, "write_mirror_parameters"},
@@ -278,16 +292,20 @@ inline constexpr base::EnumNames kApiCallNames{
                base::EnumName{ApiCall::kListNodes, "list_nodes"},
                base::EnumName{ApiCall::kListPods, "list_pods"},
                base::EnumName{ApiCall::kListLeases, "list_leases"},
+               base::EnumName{ApiCall::kListHeartbeats, "list_heartbeats"},
                base::EnumName{ApiCall::kWatchNodes, "watch_nodes"},
                base::EnumName{ApiCall::kWatchPods, "watch_pods"},
-               base::EnumName{ApiCall::kWatchLeases, "watch_leases"}}};
+               base::EnumName{ApiCall::kWatchLeases, "watch_leases"},
+               base::EnumName{ApiCall::kWatchHeartbeats, "watch_heartbeats"}}};
 
-/// The resources that Snug watches. Readiness depends only on the streams of nodes and pods.
-enum class WatchedResource : std::uint8_t { kNodes, kPods, kLeases };
+/// The resources that Snug watches. kHeartbeats: the Leases of the nodes' agents. Readiness depends
+/// only on the streams of nodes and pods.
+enum class WatchedResource : std::uint8_t { kNodes, kPods, kLeases, kHeartbeats };
 inline constexpr base::EnumNames kWatchedResourceNames{
     std::array{base::EnumName{WatchedResource::kNodes, "nodes"},
                base::EnumName{WatchedResource::kPods, "pods"},
-               base::EnumName{WatchedResource::kLeases, "leases"}}};
+               base::EnumName{WatchedResource::kLeases, "leases"},
+               base::EnumName{WatchedResource::kHeartbeats, "heartbeats"}}};
 
 /// Counts events for operators. Implementations never block.
 class Metrics {

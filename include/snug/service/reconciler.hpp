@@ -17,6 +17,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/ledger/demand_tracker.hpp"
 #include "snug/ledger/ledger.hpp"
+#include "snug/service/agent_heartbeats.hpp"
 #include "snug/service/pending_pods.hpp"
 #include "snug/service/pod_events.hpp"
 #include "snug/service/ports.hpp"
@@ -33,7 +34,8 @@ struct ReconcilerParts {
   Metrics& metrics;
   Log& log;
   const base::Clock& clock;
-  PodEvents* events = nullptr;  // null: no events about single pods
+  PodEvents* events = nullptr;            // null: no events about single pods
+  AgentHeartbeats* heartbeats = nullptr;  // null: all agents of nodes count as alive
 };
 
 class Reconciler final : public ClusterSink {

@@ -1,6 +1,6 @@
 // The part of a ResourceStream that depends on the resource: an ObjectFeed parses each object and
-// passes it to the sink. There are feeds for pods, for nodes and, in kube_lease.cpp, for one Lease.
-// A feed is used by one thread.
+// passes it to the sink. There are feeds for pods, for nodes, in kube_lease.cpp for one Lease, and
+// in kube_heartbeats.cpp for the Leases of agents. A feed is used by one thread.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,10 @@ class ObjectFeed {
   [[nodiscard]] virtual std::string_view target() const = 0;
   /// The Accept header of a watch: the media types that event() can parse, the preferred one first.
   [[nodiscard]] virtual std::string_view watch_accept() const = 0;
+
+  /// Whether each failed list or watch is logged as a warning. If not, only one that differs from
+  /// the last failure before the stream worked again.
+  [[nodiscard]] virtual bool logs_each_failure() const { return true; }
 
   /// Called when the first list is complete, when bytes of a watch arrive, and when the server ends
   /// a watch without an error. `resource_version` is the resourceVersion of the list or watch event

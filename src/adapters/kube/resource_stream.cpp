@@ -58,6 +58,8 @@ ResourceCalls calls_of(service::WatchedResource resource) {
       return {ApiCall::kListPods, ApiCall::kWatchPods};
     case service::WatchedResource::kLeases:
       return {ApiCall::kListLeases, ApiCall::kWatchLeases};
+    case service::WatchedResource::kHeartbeats:
+      return {ApiCall::kListHeartbeats, ApiCall::kWatchHeartbeats};
   }
   std::unreachable();
 }
@@ -211,6 +213,7 @@ void ResourceStream::watch_resource() {
                                       splitter_callbacks);
   ReplyHandlers watch_handlers;
   watch_handlers.on_success = [&](std::string_view content_type) {
+    logged_failure_.clear();
     watch_state.last_byte = std::chrono::steady_clock::now();
     object_feed_->alive("");
     if (content_type.starts_with(codec::kProtobufType))
@@ -343,9 +346,11 @@ void ResourceStream::back_off(const std::string& failed_request, const ApiExchan
   const auto server_wait = std::min<std::chrono::milliseconds>(
       exchange.retry_after, std::chrono::milliseconds(limits_.backoff_last_ms));
   const auto retry_wait = std::max(backoff_.next(clock_.now()), server_wait);
-  log_.write(service::LogLevel::kWarn, "the " + failed_request + " failed: " + cause +
-                                           "; retrying in " + std::to_string(retry_wait.count()) +
-                                           " ms");
+  const std::string failure = "the " + failed_request + " failed: " + cause;
+  const bool is_known = std::exchange(logged_failure_, failure) == failure;
+  log_.write(is_known && !object_feed_->logs_each_failure() ? service::LogLevel::kDebug
+                                                            : service::LogLevel::kWarn,
+             failure + "; retrying in " + std::to_string(retry_wait.count()) + " ms");
   stream_client_.wait(retry_wait);
 }
 

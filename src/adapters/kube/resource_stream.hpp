@@ -88,6 +88,7 @@ class ResourceStream {
   std::mt19937_64 watch_time_random_;
   std::string resource_version_;  // from the last list or event; empty: a list is needed
   bool listed_before_ = false;
+  std::string logged_failure_;            // of the last back_off(); empty: a watch has worked since
   bool short_watch_needed_list_ = false;  // the last watch was short and led to a list
   std::thread stream_thread_;
 };
