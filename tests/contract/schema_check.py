@@ -207,6 +207,10 @@ ROWS += [
     ("inventory", inventory(migFailures=[{**FAILURE, "start": 64}]), False),
     ("inventory", inventory(migFailures=[{**FAILURE, "pod": ""}]), False),
     ("inventory", inventory(migFailures=[{"gpu": "GPU-a", "profile": "1g.5gb"}]), False),
+    *(("inventory", inventory(enforcement=value), True) for value in ("fail-closed", "open")),
+    *(("inventory", inventory(enforcement=value), False) for value in ("closed", "", True, None)),
+    *(("inventory", inventory(limits=value), True) for value in ("none", "driver", "mps", "hami-core")),
+    *(("inventory", inventory(limits=value), False) for value in ("MPS", "", 1, None)),
 ]
 
 WEIGHT = {"weight": 1}

@@ -10,7 +10,7 @@ from harness.controlplane import EXTENDER_USER
 from harness.mirror import MEMORY, MILLI
 from harness.objects import gpu_node, many_annotations, pod, share
 from harness.processes import wait_until
-from harness.scenario import NODES, PODS, TENANTS, Scenario, pods_of
+from harness.scenario import NODES, OWN_PODS, PODS, TENANTS, Scenario, pods_of
 from test_admission import DEFAULT, DRY, KEYS, NO_REQUESTS, SUFFIXES, annotate, on
 
 FILES = ("admission-policy.yaml", "admission-pods.yaml", "admission-devices.yaml")
@@ -19,6 +19,7 @@ ASKS = {"gpu-fraction": "0.5"}
 MIRRORED = {MILLI: "500", MEMORY: "8000"}
 REQUIRED = "required-plugins.noderesource.dev"
 TOLERATE = "tolerate-missing-plugins.noderesource.dev"
+TOLERATE_AGENT = "snug.dev/tolerate-missing-agent"
 RUNTIME_KEYS = tuple(key + suffix for key in (REQUIRED, TOLERATE)
                      for suffix in ("", "/pod", "/container.main"))
 CDI_KEYS = ("cdi.k8s.io/x", "cdi.k8s.io/vendor_gpu", "nvidia.cdi.k8s.io/container.main",
@@ -344,6 +345,19 @@ class AdmissionPodsTest(Scenario):
                 self.assertTrue(self.refused("PATCH", path, annotate(change), OURS), change)
             self.admin.patch(path, annotate({"mine": "1", key: "[]"}))
             self.delete_pod("victim")
+
+    def test_m_pods_of_snugs_namespace_require_plugins(self):
+        """m: a pod of Snug's own namespace has those keys, and no other annotation of Snug"""
+        where = f"{OWN_PODS}?dryRun=All"
+        spec = {"securityContext": {"runAsNonRoot": True, "runAsUser": 1, "seccompProfile": {"type": "RuntimeDefault"}},
+                "containers": [{"name": "main", "image": "none", "securityContext": {
+                    "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}]}
+        def own(annotations):
+            return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own", "annotations": annotations}, "spec": spec}
+        self.admin.create(where, own({**dict.fromkeys(RUNTIME_KEYS, "[]"), TOLERATE_AGENT: "true"}))
+        for key in ("snug.dev/reservation", TOLERATE_AGENT + ".main"):
+            self.assertTrue(self.refused("POST", where, own({REQUIRED: "[]", key: ""}), OURS), key)
+        self.assertTrue(self.refused("POST", DRY, pod("another", {TOLERATE_AGENT: "true"}), OURS))
 
     def test_m_what_only_looks_like_a_runtime_key(self):
         """m: keys that only look like those of a node's runtime are everybody's"""

@@ -100,14 +100,17 @@ class RecordingMetrics final : public NoMetrics {
 class RecordingLog final : public service::Log {
  public:
   [[nodiscard]] bool is_enabled(service::LogLevel) const override { return true; }
-  void write_line(service::LogLevel, std::string_view message,
+  void write_line(service::LogLevel level, std::string_view message,
                   std::span<const service::LogField>) override {
     text.change([&](std::string& t) { t.append(message).append("\n"); });
+    if (level == service::LogLevel::kWarn)
+      warnings.change([&](std::vector<std::string>& all) { all.emplace_back(message); });
   }
   [[nodiscard]] bool wait_for(std::string_view part) const {
     return text.wait([&](const std::string& t) { return t.find(part) != std::string::npos; });
   }
   Watched<std::string> text;
+  Watched<std::vector<std::string>> warnings;
 };
 
 /// The calls to the sink, one line each: "pods begin", "pods listed a b", "pod changed a@5"…

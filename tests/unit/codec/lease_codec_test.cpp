@@ -91,5 +91,47 @@ TEST(LeaseCodecTest, AWriteKeepsWhatElseTheLeaseSays) {
   }
 }
 
+std::string heartbeat(const std::string& name, const std::string& spec) {
+  return R"({"metadata":{"resourceVersion":"7","name":")" + name + R"("},"spec":)" + spec + "}";
+}
+
+TEST(LeaseCodecTest, AHeartbeatIsALeaseOfItsHoldersName) {
+  const std::string of_n1 = R"({"holderIdentity":"n1","renewTime":"t1"})";
+  const auto read = codec::read_heartbeat(heartbeat("agent.n1", of_n1));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, (model::AgentHeartbeat{.node = "n1", .renew_time = "t1"}));
+  for (const std::string& other :
+       {heartbeat("agent.n2", of_n1), heartbeat("n1", of_n1), heartbeat("agent.", "{}"),
+        heartbeat("agent.n1", R"({"holderIdentity":"n1"})"), heartbeat("agent.n1", "null"),
+        heartbeat("agent.n1", R"({"holderIdentity":["n1"],"renewTime":"t1"})")}) {
+    const auto no_heartbeat = codec::read_heartbeat(other);
+    ASSERT_TRUE(no_heartbeat) << other;
+    EXPECT_EQ(no_heartbeat->node, "") << other;
+  }
+  for (const char* no_lease : {"{", "{}", R"({"metadata":{"name":"agent.n1"}})"}) {
+    EXPECT_FALSE(codec::read_heartbeat(no_lease)) << no_lease;
+  }
+}
+
+TEST(LeaseCodecTest, EventsOfHeartbeatsAreThoseOfLeases) {
+  const std::string object = heartbeat("agent.n1", R"({"holderIdentity":"n1","renewTime":"t1"})");
+  using Type = codec::LeaseEvent::Type;
+  for (const auto& [type, kind] : {std::pair{"ADDED", Type::kChanged},
+                                   {"MODIFIED", Type::kChanged},
+                                   {"DELETED", Type::kDeleted},
+                                   {"BOOKMARK", Type::kBookmark}}) {
+    const auto read = codec::read_heartbeat_event(R"({"type":")" + std::string(type) +
+                                                  R"(","object":)" + object + "}");
+    ASSERT_TRUE(read) << type;
+    EXPECT_EQ(read->event.type, kind) << type;
+    EXPECT_EQ(read->event.resource_version, "7");
+    EXPECT_EQ(read->heartbeat.node, "n1");
+  }
+  const auto error =
+      codec::read_heartbeat_event(R"({"type":"ERROR","object":{"code":410,"message":"old"}})");
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->event.error_code, 410);
+}
+
 }  // namespace
 }  // namespace snug::lease_codec_test
