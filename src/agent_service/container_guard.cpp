@@ -139,10 +139,6 @@ void ContainerGuard::container_created(const agent::SandboxView& sandbox,
   parts_.enforcement.container_created(sandbox, container);
 }
 
-void ContainerGuard::container_removed(const agent::SandboxView&, const agent::ContainerView&) {
-  // Its CDI specification ends with the sandbox: the kubelet may have created a successor already.
-}
-
 void ContainerGuard::sandbox_removed(const agent::SandboxView& sandbox) {
   remove_specs(sandbox.uid);
 }

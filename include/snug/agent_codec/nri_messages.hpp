@@ -59,7 +59,7 @@ struct TtrpcResponse {
 enum class NriEvent : std::uint8_t {
   kRemovePodSandbox = 3,
   kCreateContainer = 4,
-  kRemoveContainer = 11,
+  kPostCreateContainer = 5,
   kValidateContainerAdjustment = 14,
 };
 

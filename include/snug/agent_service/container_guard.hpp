@@ -29,7 +29,7 @@ namespace snug::agent_service {
 class ContainerGuard final : public RuntimeSink {
  public:
   struct Parts {
-    HostPort& host;
+    HostFilesPort& host;
     const PodBook& pods;
     const NodeBook& book;
     EnforcementKeeper& enforcement;
@@ -57,8 +57,8 @@ class ContainerGuard final : public RuntimeSink {
   [[nodiscard]] base::Result<void> validate_container(const ProposedContainer& proposed) override;
   void container_created(const agent::SandboxView& sandbox,
                          const agent::ContainerView& container) override;
-  void container_removed(const agent::SandboxView& sandbox,
-                         const agent::ContainerView& container) override;
+  /// Removes the CDI specifications of the pod. They are not removed with their containers: the
+  /// kubelet may create a successor of the same name before it removes a container.
   void sandbox_removed(const agent::SandboxView& sandbox) override;
 
   /// Audits what runs, once after each synchronization, as soon as the pods and GPUs are known.

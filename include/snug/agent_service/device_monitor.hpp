@@ -24,7 +24,7 @@ class DeviceMonitor {
  public:
   struct Parts {
     DevicePort& devices;
-    HostPort& host;
+    HostFilesPort& host;
     NodeBook& book;
     AgentMetrics& metrics;
     service::Log& log;

@@ -22,7 +22,7 @@ class IdleRuntimeSink final : public RuntimeSink {
       const ProposedContainer& /*proposed*/) override {
     return {};
   }
-  void container_removed(const agent::SandboxView& /*sandbox*/,
+  void container_created(const agent::SandboxView& /*sandbox*/,
                          const agent::ContainerView& /*container*/) override {}
   void sandbox_removed(const agent::SandboxView& /*sandbox*/) override {}
 };

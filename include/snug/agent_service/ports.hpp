@@ -39,9 +39,9 @@ class DevicePort {
 };
 
 /// The files of the driver on the host, and the folder of CDI specifications. Thread-safe.
-class HostPort {
+class HostFilesPort {
  public:
-  virtual ~HostPort() = default;
+  virtual ~HostFilesPort() = default;
 
   [[nodiscard]] virtual base::Result<agent::DriverFiles> driver_files(
       std::string_view driver_version) = 0;
@@ -89,8 +89,6 @@ class RuntimeSink {
       const ProposedContainer& proposed) = 0;
   /// The runtime has created the container; it does not run yet.
   virtual void container_created(const agent::SandboxView& sandbox,
-                                 const agent::ContainerView& container) = 0;
-  virtual void container_removed(const agent::SandboxView& sandbox,
                                  const agent::ContainerView& container) = 0;
   virtual void sandbox_removed(const agent::SandboxView& sandbox) = 0;
 };

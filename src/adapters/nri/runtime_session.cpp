@@ -92,13 +92,14 @@ base::Result<std::string> RuntimeSession::receive(std::string_view bytes) {
 }
 
 const RuntimeSession::Method* RuntimeSession::find_method(std::string_view name) {
-  // The runtime calls RemoveContainer and RemovePodSandbox in newer versions, StateChange in older.
+  // The runtime calls PostCreateContainer and RemovePodSandbox in newer versions, StateChange in
+  // older.
   static constexpr std::array kMethods{
       Method{"Configure", &RuntimeSession::configure},
       Method{"Synchronize", &RuntimeSession::synchronize},
       Method{"CreateContainer", &RuntimeSession::create_container},
       Method{"ValidateContainerAdjustment", &RuntimeSession::validate_container},
-      Method{"RemoveContainer", &RuntimeSession::remove_container},
+      Method{"PostCreateContainer", &RuntimeSession::container_created},
       Method{"RemovePodSandbox", &RuntimeSession::remove_sandbox},
       Method{"StateChange", &RuntimeSession::state_change},
       Method{"Shutdown", &RuntimeSession::acknowledge},
@@ -129,7 +130,7 @@ std::string RuntimeSession::configure(std::string_view payload) {
   runtime_ = {.name = std::move(request->runtime_name),
               .version = std::move(request->runtime_version)};
   configured_ = true;
-  std::vector<NriEvent> events{NriEvent::kCreateContainer, NriEvent::kRemoveContainer,
+  std::vector<NriEvent> events{NriEvent::kCreateContainer, NriEvent::kPostCreateContainer,
                                NriEvent::kRemovePodSandbox};
   if (sink_.connected(runtime_)) events.push_back(NriEvent::kValidateContainerAdjustment);
   return success(agent_codec::encode_configured(events));
@@ -173,10 +174,10 @@ std::string RuntimeSession::validate_container(std::string_view payload) {
       agent_codec::encode_validated(valid ? std::nullopt : std::optional(valid.error().message)));
 }
 
-std::string RuntimeSession::remove_container(std::string_view payload) {
+std::string RuntimeSession::container_created(std::string_view payload) {
   const auto request = agent_codec::decode_container_request(payload);
   if (!request) return unreadable(request.error());
-  sink_.container_removed(request->sandbox, request->container);
+  sink_.container_created(request->sandbox, request->container);
   return success();
 }
 
@@ -190,8 +191,8 @@ std::string RuntimeSession::remove_sandbox(std::string_view payload) {
 std::string RuntimeSession::state_change(std::string_view payload) {
   const auto request = agent_codec::decode_state_change(payload);
   if (!request) return unreadable(request.error());
-  if (request->event == static_cast<int>(NriEvent::kRemoveContainer)) {
-    sink_.container_removed(request->sandbox, request->container);
+  if (request->event == static_cast<int>(NriEvent::kPostCreateContainer)) {
+    sink_.container_created(request->sandbox, request->container);
   } else if (request->event == static_cast<int>(NriEvent::kRemovePodSandbox)) {
     sink_.sandbox_removed(request->sandbox);
   }

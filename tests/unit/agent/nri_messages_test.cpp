@@ -25,7 +25,7 @@ TEST(NriMessagesTest, MessagesHaveTheBytesOfTheProtocol) {
   EXPECT_EQ(encode_ttrpc_error(TtrpcCode::kFailedPrecondition, "no"), "\x0a\x06\x08\x09\x12\x02no");
   // Bits 3, 10, 2 and 13.
   EXPECT_EQ(
-      encode_configured({NriEvent::kCreateContainer, NriEvent::kRemoveContainer,
+      encode_configured({NriEvent::kCreateContainer, NriEvent::kPostCreateContainer,
                          NriEvent::kRemovePodSandbox, NriEvent::kValidateContainerAdjustment}),
       "\x10\x8c\x48");
   EXPECT_EQ(encode_configured({NriEvent::kCreateContainer}), "\x10\x08");

@@ -1,5 +1,5 @@
-// HostFiles is the HostPort: it finds the files of the GPU driver on the host, and keeps the CDI
-// specifications of Snug. Thread-safe: it has no state besides a counter.
+// HostFiles is the HostFilesPort: it finds the files of the GPU driver on the host, and keeps the
+// CDI specifications of Snug. Thread-safe: it has no state besides a counter.
 //
 // Symbolic links of the driver's files are followed inside the driver root alone, so that a link
 // never leads to another file than in the root's own view.
@@ -24,7 +24,7 @@ struct HostPaths {
   std::string cdi_folder = "/var/run/cdi";  // in the agent's container
 };
 
-class HostFiles final : public agent_service::HostPort {
+class HostFiles final : public agent_service::HostFilesPort {
  public:
   explicit HostFiles(HostPaths paths) : paths_(std::move(paths)) {}
 
