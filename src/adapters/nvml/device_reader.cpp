@@ -12,7 +12,7 @@ namespace {
 
 using abi::Status;
 
-constexpr unsigned long long kMebi = 1024 * 1024;
+constexpr unsigned long long kMebi = 1024ULL * 1024;
 
 /// The text that `function` gives for the device.
 template <std::size_t Size>
@@ -74,17 +74,17 @@ agent::Recovery read_recovery(const abi::Functions& nvml, abi::Device device) {
   const bool known = status == Status::kSuccess && field.status == Status::kSuccess &&
                      field.value_type == abi::kUnsignedIntValue;
   if (!known) return agent::Recovery::kUnknown;
-  switch (static_cast<abi::Recovery>(field.value.as_unsigned)) {
-    case abi::Recovery::kNone:
+  switch (static_cast<abi::RecoveryAction>(field.value.as_unsigned)) {
+    case abi::RecoveryAction::kNone:
       return agent::Recovery::kNone;
-    case abi::Recovery::kResetGpu:
+    case abi::RecoveryAction::kResetGpu:
       return agent::Recovery::kResetGpu;
-    case abi::Recovery::kDrainAndReset:
+    case abi::RecoveryAction::kDrainAndReset:
       return agent::Recovery::kDrainAndReset;
-    case abi::Recovery::kDrainPeers:
+    case abi::RecoveryAction::kDrainPeers:
       return agent::Recovery::kDrainPeers;
-    case abi::Recovery::kRebootNode:
-    case abi::Recovery::kRebootSystem:
+    case abi::RecoveryAction::kRebootNode:
+    case abi::RecoveryAction::kRebootSystem:
       return agent::Recovery::kRebootNode;
     default:
       return agent::Recovery::kOther;

@@ -75,7 +75,7 @@ std::expected<std::optional<OfferedProfile>, Status> read_profile(const abi::Fun
       return std::unexpected(facts.error());
     return std::nullopt;
   }
-  std::vector<abi::Placement> placements(kMaxStarts);
+  std::vector<abi::SlicePlacement> placements(kMaxStarts);
   unsigned count = kMaxStarts;
   const Status status = abi::call(nvml.nvmlDeviceGetGpuInstancePossiblePlacements_v2, device,
                                   facts->id, placements.data(), &count);
@@ -163,7 +163,8 @@ Status read_mig(const abi::Functions& nvml, abi::Device device, agent::DeviceRep
   for (unsigned number = 0; number < abi::kGpuProfiles; ++number) {
     auto profile = read_profile(nvml, device, number, report.memory);
     if (!profile) return profile.error();
-    if (*profile) profiles.push_back(std::move(**profile));
+    std::optional<OfferedProfile>& offered = *profile;
+    if (offered) profiles.push_back(std::move(*offered));
   }
   for (const OfferedProfile& profile : profiles) {
     // A future profile can get the name of another one: pods get the first.

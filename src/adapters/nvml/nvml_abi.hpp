@@ -55,7 +55,7 @@ inline constexpr unsigned kRecoveryActionField = 230;
 inline constexpr unsigned kUnsignedIntValue = 1;
 inline constexpr unsigned kNoInstance = 0xFFFF'FFFF;  // in events and processes: no MIG instance
 
-enum class Recovery : unsigned int {
+enum class RecoveryAction : unsigned int {
   kNone = 0,
   kResetGpu = 1,
   kRebootNode = 2,
@@ -124,7 +124,7 @@ struct Utilization {
 
 struct Process {
   unsigned pid;
-  unsigned long long used_memory;
+  unsigned long long memory;
   unsigned gpu_instance;
   unsigned compute_instance;
 };
@@ -153,7 +153,7 @@ struct FieldValue {
   Value value;
 };
 
-struct Placement {
+struct SlicePlacement {
   unsigned start;
   unsigned size;
 };
@@ -192,7 +192,7 @@ struct GpuInstanceInfo {
   Device device;
   unsigned id;
   unsigned profile_id;
-  Placement placement;
+  SlicePlacement placement;
 };
 
 struct ComputeProfileInfo {
@@ -226,7 +226,7 @@ struct ComputeInstanceInfo {
   GpuInstance gpu_instance;
   unsigned id;
   unsigned profile_id;
-  Placement placement;  // in compute slices of the GPU instance
+  SlicePlacement placement;  // in compute slices of the GPU instance
 };
 
 struct DeviceAttributes {
@@ -283,8 +283,8 @@ template <typename Struct>
   ROW(nvmlDeviceGetAttributes_v2, Status, (Device, DeviceAttributes*))                                 \
   ROW(nvmlDeviceGetGpuInstanceProfileInfo, Status, (Device, unsigned, GpuProfileInfo*))                \
   ROW(nvmlDeviceGetGpuInstanceProfileInfoV, Status, (Device, unsigned, GpuProfileInfo2*))              \
-  ROW(nvmlDeviceGetGpuInstancePossiblePlacements_v2, Status, (Device, unsigned, Placement*, unsigned*)) \
-  ROW(nvmlDeviceCreateGpuInstanceWithPlacement, Status, (Device, unsigned, const Placement*, GpuInstance*)) \
+  ROW(nvmlDeviceGetGpuInstancePossiblePlacements_v2, Status, (Device, unsigned, SlicePlacement*, unsigned*)) \
+  ROW(nvmlDeviceCreateGpuInstanceWithPlacement, Status, (Device, unsigned, const SlicePlacement*, GpuInstance*)) \
   ROW(nvmlDeviceGetGpuInstances, Status, (Device, unsigned, GpuInstance*, unsigned*))                  \
   ROW(nvmlDeviceGetGpuInstanceById, Status, (Device, unsigned, GpuInstance*))                          \
   ROW(nvmlGpuInstanceGetInfo, Status, (GpuInstance, GpuInstanceInfo*))                                 \
@@ -300,6 +300,7 @@ template <typename Struct>
 
 /// The functions of a loaded library. Null: the library does not have it.
 struct Functions {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): they are parts of a declaration
 #define SNUG_NVML_MEMBER(symbol, result, parameters) result(*symbol) parameters = nullptr;
   SNUG_NVML_FUNCTIONS(SNUG_NVML_MEMBER)
 #undef SNUG_NVML_MEMBER

@@ -64,7 +64,7 @@ class NvmlDevices::State {
 
   // Used by the reading thread only.
   const NvmlOptions options_;
-  std::optional<NvmlLibrary> library_;
+  std::unique_ptr<NvmlLibrary> library_;
   std::map<unsigned, agent::DeviceReport> last_;  // the last report of each GPU, by index
   std::set<unsigned> lost_;                       // by index, at this read
   std::set<unsigned> lost_at_open_;
@@ -86,7 +86,7 @@ bool NvmlDevices::State::reopening_is_due() {
 Status NvmlDevices::State::open() {
   auto library = NvmlLibrary::open(options_.library);
   if (!library) return library.error();
-  library_ = std::move(*library);
+  library_ = std::make_unique<NvmlLibrary>(std::move(*library));
   return Status::kSuccess;
 }
 
@@ -172,9 +172,10 @@ std::expected<agent::NodeDevices, Status> NvmlDevices::State::read_all() {
   for (unsigned index = 0; index < count; ++index) {
     auto report = read_gpu(index, handles);
     if (!report) return std::unexpected(report.error());
-    if (!*report) continue;
-    if ((*report)->healthy) answering.insert((*report)->uuid);
-    reports.push_back(std::move(**report));
+    std::optional<agent::DeviceReport>& known = *report;
+    if (!known) continue;
+    if (known->healthy) answering.insert(known->uuid);
+    reports.push_back(std::move(*known));
   }
   std::vector<LinkedGpu> linked;
   for (agent::DeviceReport& report : reports) {

@@ -12,13 +12,14 @@ std::expected<NvmlLibrary, Status> NvmlLibrary::open(const std::string& path) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return std::unexpected(Status::kLibraryNotFound);
   abi::Functions functions;
-#define SNUG_NVML_FIND(symbol, result, parameters) \
+#define SNUG_NVML_FIND(symbol, result, parameters)                           \
+  /* NOLINTNEXTLINE(bugprone-macro-parentheses): they are parts of a type */ \
   functions.symbol = reinterpret_cast<result(*) parameters>(dlsym(handle, #symbol));
   using abi::ComputeInstance, abi::ComputeInstanceInfo, abi::ComputeProfileInfo,
       abi::ComputeProfileInfo2, abi::Device, abi::DeviceAttributes, abi::EventData, abi::EventSet,
       abi::FieldValue, abi::GpuInstance, abi::GpuInstanceInfo, abi::GpuProfileInfo,
-      abi::GpuProfileInfo2, abi::Memory, abi::Memory2, abi::PciInfo, abi::Placement, abi::Process,
-      abi::Utilization;
+      abi::GpuProfileInfo2, abi::Memory, abi::Memory2, abi::PciInfo, abi::SlicePlacement,
+      abi::Process, abi::Utilization;
   SNUG_NVML_FUNCTIONS(SNUG_NVML_FIND)
 #undef SNUG_NVML_FIND
   if (const Status status = abi::call(functions.nvmlInit_v2); status != Status::kSuccess) {

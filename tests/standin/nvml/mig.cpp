@@ -226,7 +226,7 @@ Status nvmlDeviceGetGpuInstanceProfileInfoV(Device device, unsigned number, GpuP
 }
 
 Status nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, unsigned id,
-                                                     Placement* placements, unsigned* count) {
+                                                     SlicePlacement* placements, unsigned* count) {
   return with_card(device, Access::kRead, [&](const Json& card, const Described&) {
     const Profile* profile = profile_with_id(card, id);
     if (profile == nullptr) return Status::kInvalidArgument;
@@ -239,7 +239,8 @@ Status nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, unsigned id,
 }
 
 Status nvmlDeviceCreateGpuInstanceWithPlacement(Device device, unsigned id,
-                                                const Placement* placement, GpuInstance* created) {
+                                                const SlicePlacement* placement,
+                                                GpuInstance* created) {
   return with_mig(device, Access::kWrite, [&](Json& card, const Described& gpu) {
     const Profile* profile = profile_with_id(card, id);
     if (profile == nullptr ||

@@ -182,7 +182,8 @@ const std::vector<Profile>& profiles_of(const Json& card) {
         {k2, 5, 2, 2, 11672, 2, {0, 2}, "MIG 2g.12gb"},
         {k2Media, 6, 2, 2, 11672, 1, {0, 2}, "MIG 2g.12gb+me"},
         {k4, 0, 4, 4, 23344, 1, {0}, "MIG 4g.24gb"}}}};
-  const auto found = tables.find(card.value("table", ""));
+  const Json table = card.value("table", Json());
+  const auto found = table.is_string() ? tables.find(table.get<std::string>()) : tables.end();
   return found == tables.end() ? none : found->second;
 }
 
