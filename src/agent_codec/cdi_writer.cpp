@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "snug/base/agent_limits.hpp"
 
@@ -16,7 +17,12 @@ constexpr const char* kMountOptions[] = {"ro", "nosuid", "nodev", "rbind", "rpri
 
 Json edits_of(const agent::CdiSpec& spec) {
   Json edits = Json::object();
-  for (const auto& [name, value] : spec.env) edits["env"].push_back(name + "=" + value);
+  for (const auto& [name, value] : spec.env) {
+    std::string variable = name;
+    variable += '=';
+    variable += value;
+    edits["env"].push_back(std::move(variable));
+  }
   for (const agent::DriverNode& node : spec.nodes) {
     edits["deviceNodes"].push_back({{"path", node.path},
                                     {"hostPath", node.host_path},

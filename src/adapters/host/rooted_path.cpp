@@ -27,7 +27,7 @@ std::optional<std::string> follow_links(const std::string& root, std::string_vie
       done.resize(done.empty() ? 0 : done.rfind('/'));
       continue;
     }
-    const std::string next = done + "/" + part;
+    const std::string next = join(done, part);
     std::error_code error;
     const auto status = std::filesystem::symlink_status(join(root, next), error);
     if (error || !std::filesystem::exists(status)) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<std::string> follow_links(const std::string& root, std::string_vie
     const std::string target = std::filesystem::read_symlink(join(root, next), error).string();
     if (error || ++links > base::agent_limits::max_symbolic_links) return std::nullopt;
     if (target.starts_with('/')) done.clear();
-    rest = target + "/" + rest;
+    rest = join(target, rest);
   }
   return done.empty() ? "/" : done;
 }
