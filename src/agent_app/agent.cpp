@@ -27,9 +27,9 @@
 #include "snug/agent_service/heartbeat.hpp"
 #include "snug/agent_service/idle_runtime_sink.hpp"
 #include "snug/agent_service/inventory_publisher.hpp"
-#include "snug/service/ticker.hpp"
 #include "snug/base/agent_limits.hpp"
 #include "snug/codec/inventory_codec.hpp"
+#include "snug/service/ticker.hpp"
 
 namespace snug::agent_app {
 namespace {
@@ -78,8 +78,9 @@ struct Agent::Parts {
   explicit Parts(const config::AgentOptions& options)
       : log(options.log),
         metrics(obs::make_agent_metrics(SNUG_VERSION)),
-        host({.host_root = options.host_root,
+        host({.host_root = options.host_root.empty() ? "/" : options.host_root,
               .driver_root = options.driver_root,
+              .dev_root = options.dev_root,
               .cdi_folder = options.cdi_folder}),
         devices({.library = nvml_library(options)}),
         enforcement(own_pod()),

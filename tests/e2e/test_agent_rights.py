@@ -11,7 +11,7 @@ from harness.processes import wait_until
 from harness.scenario import NODES, OWN_PODS, Scenario
 
 FILES = ("agent-rbac.yaml", "agent-policy.yaml")
-TOKEN = "/api/v1/namespaces/snug/serviceaccounts/snug-agent/token"
+TOKEN = "/api/v1/namespaces/snug-node/serviceaccounts/snug-agent/token"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 REQUIRED = "required-plugins.noderesource.dev/container.main"
 WANTS = "version: 1\ndefault: best\nprofiles:\n  best: {terms: [{term: best-fit, weight: 1}]}\n" \

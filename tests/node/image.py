@@ -3,16 +3,18 @@
 import hashlib
 import io
 import json
+import pathlib
 import platform
 import tarfile
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-APPLETS = ("sh", "env", "sleep", "cat", "true")
+APPLETS = ("sh", "env", "sleep", "cat", "true", "ls", "stat", "test", "dd", "mount", "grep")
 PASSWD = b"root:x:0:0::/:/bin/sh\n"
 
 
-def write(path, name, busybox, command):
-    """An OCI image `name` of one layer, whose containers run `command` by default."""
+def write(path, name, busybox, command, files=None):
+    """An OCI image `name` of one layer, whose containers run `command` by default. `files`: more of them, path in
+    the image -> path here."""
     blobs = {}
 
     def put(data, media_type):
@@ -20,7 +22,7 @@ def write(path, name, busybox, command):
         blobs[digest] = data
         return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(data)}
 
-    layer = put(_layer(busybox), "application/vnd.oci.image.layer.v1.tar")
+    layer = put(_layer(busybox, files or {}), "application/vnd.oci.image.layer.v1.tar")
     config = put(_json({
         "architecture": ARCHITECTURES[platform.machine()], "os": "linux",
         "config": {"Env": ["PATH=/bin"], "Cmd": command},
@@ -37,10 +39,14 @@ def write(path, name, busybox, command):
         *((f"blobs/sha256/{digest}", data) for digest, data in blobs.items())]))
 
 
-def _layer(busybox):
-    folders = [(name, None) for name in ("bin", "dev", "etc", "proc", "sys", "tmp")]
+def _layer(busybox, files):
+    names = {"bin", "dev", "etc", "proc", "sys", "tmp"}
+    for path in files:
+        names |= {str(parent) for parent in pathlib.PurePosixPath(path).parents} - {"."}
+    folders = [(name, None) for name in sorted(names)]
     links = [(f"bin/{name}", "busybox") for name in APPLETS]
-    return _tar([*folders, ("bin/busybox", busybox.read_bytes()), ("etc/passwd", PASSWD), *links])
+    return _tar([*folders, ("bin/busybox", busybox.read_bytes()), ("etc/passwd", PASSWD), *links,
+                 *((path, source.read_bytes()) for path, source in files.items())])
 
 
 def _json(value):

@@ -18,6 +18,8 @@ KUBELET_ROOT = pathlib.Path("/var/lib/kubelet")  # the kubelet's own path for pl
 DEVICE_PLUGINS = KUBELET_ROOT / "device-plugins"
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 SLEEP = ["/bin/sleep", "1000000"]
+# How the runtime serves plug-ins, besides not at all (None).
+VALIDATES, PERMITS = "validates", "permits"  # with the default validator, without it
 
 
 def obstacle():
@@ -35,7 +37,7 @@ def _listed(folder):
     return list(folder.iterdir()) if folder.exists() else []
 
 
-def _containerd_config(folder, runc):
+def _containerd_config(folder, runc, nri):
     cni = "plugins.'io.containerd.cri.v1.runtime'.cni"
     options = "plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc"
     return f"""
@@ -53,6 +55,7 @@ state = '{folder}/state'
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = true
   disable_apparmor = true
+  cdi_spec_dirs = ['{folder}/cdi-specs']
   disable_hugetlb_controller = true
   tolerate_missing_hugetlb_controller = true
 [{cni}]
@@ -64,7 +67,12 @@ state = '{folder}/state'
   BinaryName = '{runc}'
   SystemdCgroup = false
 [plugins.'io.containerd.nri.v1.nri']
-  disable = true
+  disable = {str(nri is None).lower()}
+  socket_path = '{folder}/nri/nri.sock'
+  plugin_path = '{folder}/nri/plugins'
+  plugin_config_path = '{folder}/nri/conf.d'
+[plugins.'io.containerd.nri.v1.nri'.default_validator]
+  enable = {str(nri == VALIDATES).lower()}
 """
 
 
@@ -91,8 +99,10 @@ def _kubelet_config(folder, port, runtime, authority):
 class Node:
     """Made by start(); remove() in any case. Only one can exist on a machine: some paths are fixed."""
 
-    def __init__(self, plane, programs, name):
+    def __init__(self, plane, programs, name, nri=None):
+        """`nri`: VALIDATES or PERMITS."""
         self.name = name
+        self._nri = nri
         self._plane = plane
         self._programs = programs
         # Short, because the path of a Unix socket has at most 107 bytes.
@@ -105,21 +115,19 @@ class Node:
         self._write_settings()
 
     def _write_settings(self):
-        for name in ("cni", "logs"):
+        for name in ("cni", "logs", "nri", "cdi-specs"):
             (self.folder / name).mkdir()
         # Makes the node Ready; the pods of the tests use the node's network.
         (self.folder / "cni/node.conflist").write_text(json.dumps({
             "cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "none"}]}))
         (self.folder / "containerd.toml").write_text(
-            _containerd_config(self.folder, self._programs / "runc"))
+            _containerd_config(self.folder, self._programs / "runc", self._nri))
         self._new_boot_id()
 
     def start(self):
         self.start_containerd()
         for name in (PAUSE, IMAGE):
-            archive = self.folder / "image.tar"
-            image.write(archive, name, self._programs / "busybox", SLEEP)
-            self._ctr("images", "import", archive)
+            self.import_image(name, {}, SLEEP)
         self.start_kubelet()
 
     def start_containerd(self):
@@ -162,6 +170,12 @@ class Node:
         self.shut_down()
         shutil.rmtree(KUBELET_ROOT, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def import_image(self, name, files, command):
+        """An image that also has these files: path in the image -> path here."""
+        archive = self.folder / "image.tar"
+        image.write(archive, name, self._programs / "busybox", command, files)
+        self._ctr("images", "import", archive)
 
     def output(self, pod, container="main"):
         """What the container's newest run has written, as lines."""

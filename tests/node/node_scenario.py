@@ -50,6 +50,7 @@ def is_running(value):
 
 class NodeScenario(Scenario):
     programs = None  # set by run.py
+    nri = None  # how the runtime serves plug-ins
 
     def setUp(self):
         super().setUp()
@@ -59,15 +60,18 @@ class NodeScenario(Scenario):
         self.addCleanup(manifests.remove, self.admin, POLICIES)
         self.kubelet_user = self.plane.client("kubelet", f"system:node:{NAME}", ["system:nodes"])
         self.start(flags=RANGE)
-        self.node = Node(self.plane, self.programs, NAME)
+        self.node = Node(self.plane, self.programs, NAME, self.nri)
         self.addCleanup(self.node.remove)
         self.node.start()
         wait_until("the node is registered", lambda: self.admin.find(PATH), 60)
-        self.set_inventory(NAME, inventory(NAME, GPUS, A100_MIB, A100))
+        self.give_gpus()
         self.wait_shown(SHOWN)
         wait_until("the kubelet is ready", self._node_is_ready, 60)
         wait_until("the policies' parameters are there", lambda: self.admin.find(PARAMETERS))
         wait_until("a kubelet's 0 is corrected", lambda: self.zero_is() == "corrected")
+
+    def give_gpus(self):
+        self.set_inventory(NAME, inventory(NAME, GPUS, A100_MIB, A100))
 
     def _node_is_ready(self):
         self.node.kubelet.must_run()
