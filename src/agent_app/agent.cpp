@@ -147,11 +147,10 @@ base::Result<void> Agent::open_kubernetes() {
                             : kube::load_kubeconfig(options_.kubeconfig, parts.limits);
   if (!endpoint) return std::unexpected(endpoint.error());
   const agent_service::OwnPod& pod = parts.enforcement.own_pod();
-  const kube::KubeOptions kube_options{
-      .api_timeout = options_.api_timeout,
-      .own_namespace = pod.name_space.empty() ? "snug" : pod.name_space,
-      .own_pod = pod.name,
-      .seed = random_seed()};
+  const kube::KubeOptions kube_options{.api_timeout = options_.api_timeout,
+                                       .own_namespace = options_.lease_namespace,
+                                       .own_pod = pod.name,
+                                       .seed = random_seed()};
   const kube::KubeContext context{parts.limits, *parts.metrics, parts.log, parts.clock};
   parts.events = std::make_unique<kube::KubeApi>(*endpoint, kube_options, context);
   parts.node = std::make_unique<kube::KubeNode>(*endpoint, kube_options, context, options_.node);

@@ -67,6 +67,9 @@ constexpr AgentOptionRow kAgentRows[] = {
      [](AgentOptions& options, std::string_view value) {
        return set_address(options.listen, value);
      }},
+    {"--lease-namespace", "NAMESPACE",
+     "where the agent renews its Lease: the namespace of Snug's setting lease; default: snug",
+     set_member<&AgentOptions::lease_namespace>},
     {"--nri-socket", "FILE",
      "the container runtime's socket for plug-ins; default: /var/run/nri/nri.sock",
      set_member<&AgentOptions::nri_socket>},

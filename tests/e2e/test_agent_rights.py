@@ -11,6 +11,7 @@ from harness.processes import wait_until
 from harness.scenario import NODES, OWN_PODS, Scenario
 
 FILES = ("agent-rbac.yaml", "agent-policy.yaml")
+AGENT_PODS = pods_of("snug-node")
 TOKEN = "/api/v1/namespaces/snug-node/serviceaccounts/snug-agent/token"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 REQUIRED = "required-plugins.noderesource.dev/container.main"
@@ -46,14 +47,14 @@ class AgentTest(Scenario):
     def _agent_on(self, node):
         """With a token as the kubelet mounts it into the pod of that node."""
         name = f"agent-{node}"
-        made = self.admin.create(OWN_PODS, {
+        made = self.admin.create(AGENT_PODS, {
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": "snug", "annotations": {REQUIRED.replace("main", "probe"): '["snug-probe"]'}},
+            "metadata": {"name": name, "namespace": "snug-node", "annotations": {REQUIRED.replace("main", "probe"): '["snug-probe"]'}},
             "spec": {"serviceAccountName": "snug-agent", "nodeName": node, "terminationGracePeriodSeconds": 0,
                      "securityContext": {"runAsNonRoot": True, "runAsUser": 1, "seccompProfile": {"type": "RuntimeDefault"}},
                      "containers": [{"name": "probe", "image": "none", "securityContext": {
                          "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}]}})
-        self.addCleanup(self.admin.delete, f"{OWN_PODS}/{name}", missing_ok=True)
+        self.addCleanup(self.admin.delete, f"{AGENT_PODS}/{name}", missing_ok=True)
         return self._client({"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": name,
                                                 "uid": made["metadata"]["uid"]}})
 

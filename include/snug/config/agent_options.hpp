@@ -20,9 +20,10 @@ struct AgentOptions {
   /// Run as the container `probe` (agent/enforcement_proof.hpp), not as the agent.
   bool is_probe = false;
 
-  std::string node;                  // --node-name, or the variable NODE_NAME
-  std::string kubeconfig;            // path; empty: in-cluster configuration
-  HostPort listen{"0.0.0.0", 8890};  // /livez, /readyz, /metrics
+  std::string node;                      // --node-name, or the variable NODE_NAME
+  std::string kubeconfig;                // path; empty: in-cluster configuration
+  std::string lease_namespace = "snug";  // of the Lease agent.<node>; Snug watches it there
+  HostPort listen{"0.0.0.0", 8890};      // /livez, /readyz, /metrics
   std::string nri_socket = "/var/run/nri/nri.sock";
   std::string cdi_folder = "/var/run/cdi";
   std::string host_root;          // where the host's file system is mounted; empty: /
