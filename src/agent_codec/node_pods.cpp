@@ -182,7 +182,10 @@ base::Result<NodePodEvent> read_node_pod_event(std::string_view json, const base
   const JsonPlace root{.value = &*parsed, .key = "event"};
   const JsonPlace type = reader.member(root, "type");
   const auto known_type = codec::kWatchKindNames.find(reader.text(type));
-  if (!known_type) reader.report(type, "must be ADDED, MODIFIED, DELETED, BOOKMARK or ERROR");
+  if (!known_type) {
+    reader.report(type, "must be ADDED, MODIFIED, DELETED, BOOKMARK or ERROR");
+    return reader.error();
+  }
   const JsonPlace object = reader.member(root, "object");
   if (!object.present()) reader.report(object, "is missing");
   if (!reader.ok()) return reader.error();

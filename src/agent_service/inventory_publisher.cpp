@@ -36,7 +36,7 @@ void InventoryPublisher::tick(base::TimePoint now) {
   if (!seen_ || now >= next_check_) done = check(now);
   if (done && seen_ != wanted_) {
     if (now < next_write_) return;
-    done = publish(now);
+    done = publish(*wanted_, now);
   }
   if (!done) return failed(now, done.error());
   succeeded();
@@ -55,13 +55,13 @@ base::Result<void> InventoryPublisher::check(base::TimePoint now) {
   return {};
 }
 
-base::Result<void> InventoryPublisher::publish(base::TimePoint now) {
+base::Result<void> InventoryPublisher::publish(const NodePort::Marks& marks, base::TimePoint now) {
   next_write_ = now + kWriteInterval;
-  auto written = node_.write_marks(*wanted_);
+  auto written = node_.write_marks(marks);
   if (!written) return written;
   ++writes_;
-  seen_ = wanted_;
-  written_ = wanted_;
+  seen_ = marks;
+  written_ = marks;
   return {};
 }
 

@@ -31,7 +31,7 @@ class InventoryPublisher {
 
  private:
   [[nodiscard]] base::Result<void> check(base::TimePoint now);
-  [[nodiscard]] base::Result<void> publish(base::TimePoint now);
+  [[nodiscard]] base::Result<void> publish(const NodePort::Marks& marks, base::TimePoint now);
   void failed(base::TimePoint now, const base::Error& error);
   void succeeded();
 
