@@ -249,7 +249,7 @@ void Agent::adopt_claim() {
                                .annotations = {{"snug.dev/inventory", *marks->inventory}}};
   const model::NodeInventory inventory = codec::read_inventory(facts, parts.limits);
   if (inventory.closed_to_all == model::ReasonCode::kNone &&
-      inventory.enforcement == model::NodeEnforcement::kFailClosed) {
+      inventory.enforcement == model::Enforcement::kFailClosed) {
     parts.enforcement.claimed();
   }
 }
@@ -299,11 +299,11 @@ void Agent::tick() {
       knowledge->devices,
       {.boot_id = parts.boot_id,
        .modes = options_.modes,
-       .enforcement = parts.enforcement.state().fails_closed ? agent::Enforcement::kFailClosed
-                                                             : agent::Enforcement::kOpen});
+       .enforcement = parts.enforcement.state().fails_closed ? model::Enforcement::kFailClosed
+                                                             : model::Enforcement::kOpen});
   parts.publisher->want(
       {.inventory = agent_codec::write_inventory(inventory),
-       .enforced = inventory.settings.enforcement == agent::Enforcement::kFailClosed
+       .enforced = inventory.settings.enforcement == model::Enforcement::kFailClosed
                        ? std::optional<std::string>("true")
                        : std::nullopt});
   parts.publisher->tick(parts.clock.now());

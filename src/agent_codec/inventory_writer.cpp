@@ -51,8 +51,8 @@ std::string write_inventory(const agent::Inventory& inventory) {
   Json root{{"version", 1}};
   if (!settings.boot_id.empty()) root["bootID"] = settings.boot_id;
   root["dynamicMig"] = settings.dynamic_mig;
-  root["enforcement"] = agent::kEnforcementNames[settings.enforcement];
-  root["limits"] = agent::kShareLimitsNames[settings.limits];
+  root["enforcement"] = model::kEnforcementNames[settings.enforcement];
+  root["limits"] = model::kShareLimitsNames[settings.limits];
   Json modes = Json::array();
   for (const model::GpuMode mode : settings.modes) modes.push_back(model::to_string(mode));
   root["gpus"] = Json::array();

@@ -2,36 +2,20 @@
 // is text. agent_codec/inventory_writer writes it. Plain data, and the function that makes it.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "snug/agent/device_report.hpp"
-#include "snug/base/enum_names.hpp"
 #include "snug/model/node_inventory.hpp"
 
 namespace snug::agent {
-
-/// Whether the container runtime refuses GPU containers while the agent is away.
-enum class Enforcement : std::uint8_t { kOpen, kFailClosed };
-
-inline constexpr base::EnumNames kEnforcementNames{
-    std::array{base::EnumName{Enforcement::kOpen, "open"},
-               base::EnumName{Enforcement::kFailClosed, "fail-closed"}}};
-
-/// What keeps a container within its share of a GPU.
-enum class ShareLimits : std::uint8_t { kNone };
-
-inline constexpr base::EnumNames kShareLimitsNames{
-    std::array{base::EnumName{ShareLimits::kNone, "none"}}};
 
 struct InventorySettings {
   std::string boot_id;                // empty: unknown
   std::vector<model::GpuMode> modes;  // what the operator allows on each GPU
   bool dynamic_mig = false;
-  Enforcement enforcement = Enforcement::kOpen;
-  ShareLimits limits = ShareLimits::kNone;
+  model::Enforcement enforcement = model::Enforcement::kOpen;
+  model::ShareLimits limits = model::ShareLimits::kNone;
 
   friend bool operator==(const InventorySettings&, const InventorySettings&) = default;
 };

@@ -26,7 +26,10 @@ struct OwnPod {
 
 class EnforcementKeeper {
  public:
-  EnforcementKeeper(OwnPod own_pod, bool claimed) : own_pod_(std::move(own_pod)), proof_(claimed) {}
+  explicit EnforcementKeeper(OwnPod own_pod) : own_pod_(std::move(own_pod)) {}
+
+  /// The node's inventory says already that it fails closed, for this boot.
+  void claimed() SNUG_EXCLUDES(mutex_);
 
   void runtime_connected(bool validates) SNUG_EXCLUDES(mutex_);
   void runtime_disconnected() SNUG_EXCLUDES(mutex_);

@@ -52,7 +52,7 @@ TEST(InventoryTest, IsWrittenWithItsKeysInOrder) {
   unknown_numa.healthy = false;
   const NodeDevices devices{"615", {partitioned(0), unknown_numa}, {{0, 12}, {12, 0}}};
   InventorySettings with = settings();
-  with.enforcement = agent::Enforcement::kFailClosed;
+  with.enforcement = model::Enforcement::kFailClosed;
   EXPECT_EQ(
       text_of(devices, with),
       R"({"version":1,"bootID":"boot-1","dynamicMig":true,"enforcement":"fail-closed","limits":"none","gpus":[)"
