@@ -494,57 +494,5 @@ TEST(InventoryTest, ANodeIsEnforcedByItsLabelAndHasItsHost) {
   }
 }
 
-TEST(InventoryTest, WhatAnAgentSaysOfEnforcementCountsBesideTheLabel) {
-  struct Row {
-    const char* keys;
-    std::optional<model::Enforcement> enforcement;
-    std::optional<model::ShareLimits> limits;
-    bool enforces_shares;
-  };
-  using enum model::Enforcement;
-  using enum model::ShareLimits;
-  for (const Row& row : {
-           Row{"", {}, {}, true},
-           Row{R"("enforcement":"fail-closed",)", kFailClosed, {}, true},
-           Row{R"("enforcement":"open",)", kOpen, {}, false},
-           Row{R"("limits":"none",)", {}, kNone, false},
-           Row{R"("limits":"mps",)", {}, kMps, true},
-           Row{R"("enforcement":"fail-closed","limits":"driver",)", kFailClosed, kDriver, true},
-           Row{R"("enforcement":"fail-closed","limits":"hami-core",)", kFailClosed, kHamiCore,
-               true},
-           Row{R"("enforcement":"fail-closed","limits":"none",)", kFailClosed, kNone, false},
-           Row{R"("enforcement":"open","limits":"driver",)", kOpen, kDriver, false},
-       }) {
-    model::NodeFacts node = annotated("{" + std::string(row.keys) + with_gpu("").substr(1));
-    EXPECT_FALSE(read(node).enforces_shares) << "without the label: " << row.keys;
-    node.labels["snug.dev/enforced"] = "true";
-    const model::NodeInventory inventory = read(node);
-    EXPECT_EQ(inventory.closed_message, "");
-    EXPECT_EQ(inventory.enforcement, row.enforcement) << row.keys;
-    EXPECT_EQ(inventory.share_limits, row.limits) << row.keys;
-    EXPECT_EQ(inventory.enforces_shares, row.enforces_shares) << row.keys;
-  }
-}
-
-TEST(InventoryTest, AWrongWordAboutEnforcementClosesTheNode) {
-  struct Row {
-    const char* keys;
-    const char* problem;
-  };
-  for (const Row& row :
-       {Row{R"("enforcement":"closed",)", "enforcement must be open or fail-closed"},
-        Row{R"("enforcement":"",)", "enforcement must be open or fail-closed"},
-        Row{R"("enforcement":true,)", "enforcement must be a string"},
-        Row{R"("limits":"MPS",)", "limits must be none, driver, mps or hami-core"},
-        Row{R"("limits":null,)", "limits must be a string"}}) {
-    model::NodeFacts node = annotated("{" + std::string(row.keys) + with_gpu("").substr(1));
-    node.labels["snug.dev/enforced"] = "true";
-    const model::NodeInventory inventory = read(node);
-    EXPECT_EQ(inventory.closed_to_all, model::ReasonCode::kBadInventory);
-    EXPECT_NE(inventory.closed_message.find(row.problem), std::string::npos)
-        << inventory.closed_message;
-  }
-}
-
 }  // namespace
 }  // namespace snug::inventory_test

@@ -74,21 +74,6 @@ TEST(ReservationCodecTest, OnlyTheMainContainerHasUnsuffixedKeys) {
   EXPECT_FALSE(without.contains("snug.dev/compute-percent"));
 }
 
-TEST(ReservationCodecTest, EachContainerWithDevicesRequiresTheAgent) {
-  model::Reservation reservation = share_reservation();
-  const std::string longest(47, 'c');
-  reservation.containers.push_back(
-      {longest, "gpu-memory=4G", std::vector{device(0, "GPU-a", model::GpuMode::kMps, 3815, 93)}});
-  reservation.containers.push_back(
-      {"kubelets", "nvidia.com/gpu=1", model::KubeletUnits{"nvidia.com/gpu", 1}});
-  const std::string key = "required-plugins.noderesource.dev/container.";
-  model::StringMap annotations{{key + "main", R"(["other"])"}};
-  codec::require_agent(reservation, annotations);
-  EXPECT_EQ(annotations,
-            (model::StringMap{{key + "main", R"(["snug"])"}, {key + longest, R"(["snug"])"}}));
-  EXPECT_LE(("container." + longest).size(), 63U) << "the longest name of a key";
-}
-
 TEST(ReservationCodecTest, SeveralDevicesAreNumberedAsTheContainerSeesThem) {
   model::Reservation reservation = share_reservation();
   reservation.containers[0].assigned =

@@ -166,7 +166,9 @@ TEST_F(AgentNodeTest, ABindingRequiresTheAgentWhereTheRuntimeFailsClosed) {
     ASSERT_EQ(bind(pod, name), "");
     const model::StringMap& written = api.bindings.back().annotations;
     ASSERT_EQ(written.contains(key), required) << name;
-    if (required) EXPECT_EQ(written.at(key), R"(["snug"])") << "not what the pod had";
+    if (required) {
+      EXPECT_EQ(written.at(key), R"(["snug"])") << "not what the pod had";
+    }
   }
 }
 
