@@ -125,11 +125,19 @@ inline void set_node_word(model::NodeInventory& node, std::string_view word) {
     (word == "dynamic" ? node.dynamic_mig : node.enforces_shares) = true;
     return;
   }
+  if (word == "silent") {
+    node.agent_alive = false;
+    return;
+  }
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) throw std::invalid_argument("a node's word is KEY=VALUE");
   const std::string_view key = word.substr(0, equals);
   const std::string value(word.substr(equals + 1));
-  if (key == "pool") {
+  if (key == "enforcement") {
+    node.enforcement = model::kEnforcementNames.find(value);
+  } else if (key == "limits") {
+    node.share_limits = model::kShareLimitsNames.find(value);
+  } else if (key == "pool") {
     for (const model::Pool pool : {model::Pool::kAuto, model::Pool::kShares, model::Pool::kWhole}) {
       if (model::to_string(pool) == value) node.pool = pool;
     }

@@ -227,6 +227,36 @@ TEST(ExplainTest, OnlySmallerMigProfilesAreSmallerRequests) {
   }
 }
 
+TEST(ExplainTest, ANodeThatIsNotEnforcedIsToldWhatItLacks) {
+  struct Row {
+    std::string words;
+    std::string lacks;
+  };
+  const Row rows[] = {
+      {"",
+       "if it had the label snug.dev/enforced=true, which says that software on it limits each "
+       "pod to its share"},
+      {" enforcement=fail-closed",
+       "if it had the label snug.dev/enforced=true, which says that software on it limits each "
+       "pod to its share"},
+      {" enforced enforcement=fail-closed silent",
+       "if its agent ran: Snug sees no heartbeat of it"},
+      {" enforcement=open silent",
+       "if its container runtime refused GPU pods while the agent is away: its inventory says "
+       "enforcement: open"},
+      {" enforcement=fail-closed limits=none",
+       "if something on it limited shares: its inventory says limits: none"}};
+  for (const Row& row : rows) {
+    RepackScenario on({"n1: A 1000 |" + row.words}, {}, make_fraction(500));
+    on.incoming.sharing =
+        model::SharingRules({{.namespaces = {"*"}, .rule = {.require_enforcement = true}}});
+    const explain::Explanation explanation = explained(on);
+    EXPECT_EQ(explanation.nearest->sentence.substr(0, 13), "NotEnforced: ");
+    EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kLabel),
+              "node n1 would take the pod " + row.lacks);
+  }
+}
+
 TEST(ExplainTest, ACapIsToldWithItsAmounts) {
   RepackScenario on({"n1: A 1000 x2"}, {"a n1 g0:600"}, make_fraction(500));
   on.incoming.sharing =
