@@ -77,6 +77,7 @@ class AgentScenario(NodeScenario):
             manifests.apply(self.admin, name)
             self.addCleanup(manifests.remove, self.admin, name)
         self.agent_port = free_port()
+        self.admin.patch(f"{NODES}/{NAME}", {"metadata": {"labels": {"snug.dev/agent": "true"}}})
         self.addCleanup(self.admin.delete, pods_of(NAMESPACE))
         self.start_agent()
         self.wait_agent_ready()
@@ -122,6 +123,8 @@ class AgentScenario(NodeScenario):
         agent["env"] += [{"name": "KUBERNETES_SERVICE_HOST", "value": "127.0.0.1"},
                          {"name": "KUBERNETES_SERVICE_PORT", "value": str(self.plane.port)},
                          {"name": "SNUG_STANDIN_NVML", "value": "/standin/nvml.json"}]
+        for each in agent["volumeMounts"]:
+            each.pop("mountPropagation", None)  # needs a root mount that is shared, as systemd makes it
         agent["volumeMounts"].append({"name": "standin", "mountPath": "/standin"})
         volumes = {each["name"]: each for each in spec["volumes"]}
         volumes["nri"]["hostPath"]["path"] = str(self.node.folder / "nri")
