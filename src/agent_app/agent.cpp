@@ -81,6 +81,7 @@ struct Agent::Parts {
         host({.host_root = options.host_root.empty() ? "/" : options.host_root,
               .driver_root = options.driver_root,
               .dev_root = options.dev_root,
+              .proc_root = options.proc_root,
               .cdi_folder = options.cdi_folder}),
         devices({.library = nvml_library(options)}),
         enforcement(own_pod()),

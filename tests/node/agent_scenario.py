@@ -94,6 +94,9 @@ class AgentScenario(NodeScenario):
             (libraries / f"{name}.1").symlink_to(f"{name}.{version}")
         (programs / "nvidia-smi").write_text("#!/bin/sh\necho a stand-in\n")
         (programs / "nvidia-smi").chmod(0o755)
+        boot_id = self.node.folder / "proc/sys/kernel/random/boot_id"  # the node's, which is not the machine's
+        boot_id.parent.mkdir(parents=True)
+        boot_id.symlink_to("../../../../boot-id")
         nodes = {"nvidiactl": (NVIDIA, 255), "nvidia-uvm": (UVM, 0),
                  **{f"nvidia{number}": (NVIDIA, number) for number in range(GPUS)}}
         for name, (major, minor) in nodes.items():
@@ -115,7 +118,7 @@ class AgentScenario(NodeScenario):
         agent, probe = spec["containers"]
         for each in (agent, probe):
             each.update(image=AGENT_IMAGE, imagePullPolicy="Never", command=["/snug-agent"])
-        agent["args"] += [f"--driver-root={self.driver}", f"--dev-root={self.driver}",
+        agent["args"] += ["--proc-root=/standin", f"--driver-root={self.driver}", f"--dev-root={self.driver}",
                           f"--listen=127.0.0.1:{self.agent_port}", *self.agent_flags]
         agent["ports"] = []
         for probe_name in ("livenessProbe", "readinessProbe"):

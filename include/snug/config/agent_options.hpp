@@ -27,6 +27,7 @@ struct AgentOptions {
   std::string nri_socket = "/var/run/nri/nri.sock";
   std::string cdi_folder = "/var/run/cdi";
   std::string host_root;          // where the host's file system is mounted; empty: /
+  std::string proc_root = "/";
   std::string dev_root = "/";     // on the host
   std::string driver_root = "/";  // on the host
   std::string nvml_library;       // path; empty: searched below the driver's root
