@@ -31,7 +31,8 @@ void EnforcementProof::probe_requested() {
 }
 
 void EnforcementProof::probe_created() {
-  if (settled_) return;
+  // The request may have been made while an earlier agent had registered the plug-in.
+  if (settled_ || !requested_) return;
   settle(false);
 }
 

@@ -264,11 +264,10 @@ void Agent::steer_probe() {
                                                    : "the node does not fail closed: ") +
                         state.explanation);
   }
-  if (parts.was_connected && !state.is_connected) {
-    // Another runtime, or another configuration of it, may come back.
-    parts.probe_plugin.reset();
-    parts.probe_link.restart_probe();
-  }
+  // Another runtime, or another configuration of it, may come back.
+  if (!state.is_connected) parts.probe_plugin.reset();
+  // A probe that was created before proves nothing; it is to be created again.
+  if (!state.is_settled) parts.probe_link.restart_probe();
   if (state.is_settled && !parts.probe_plugin) {
     parts.probe_plugin = std::make_unique<nri::NriPlugin>(
         nri::NriOptions{.socket_path = options_.nri_socket,

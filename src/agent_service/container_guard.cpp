@@ -139,7 +139,7 @@ void ContainerGuard::container_created(const agent::SandboxView& sandbox,
   parts_.enforcement.container_created(sandbox, container);
 }
 
-void ContainerGuard::sandbox_removed(const agent::SandboxView& sandbox) {
+void ContainerGuard::sandbox_stopped(const agent::SandboxView& sandbox) {
   remove_specs(sandbox.uid);
 }
 

@@ -2,11 +2,13 @@
 library, and the node's runtime calls it."""
 
 import copy
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -75,7 +77,6 @@ class AgentScenario(NodeScenario):
         self.node.import_image(AGENT_IMAGE, {"snug-agent": program, **_closure(program)}, SLEEP)
         for name in ("agent-rbac.yaml", "agent-policy.yaml"):
             manifests.apply(self.admin, name)
-            self.addCleanup(manifests.remove, self.admin, name)
         self.agent_port = free_port()
         self.admin.patch(f"{NODES}/{NAME}", {"metadata": {"labels": {"snug.dev/agent": "true"}}})
         self.addCleanup(self.admin.delete, pods_of(NAMESPACE))
@@ -104,9 +105,6 @@ class AgentScenario(NodeScenario):
 
     def start_agent(self, name="agent-0"):
         """The pod of the DaemonSet, on the node's network, since the node has no other."""
-        if not self.admin.find("/api/v1/namespaces/" + NAMESPACE):
-            manifests.apply_object(self.admin, {"apiVersion": "v1", "kind": "Namespace",
-                                                "metadata": {"name": NAMESPACE}})
         manifests.apply_object(self.admin, {
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt", "namespace": NAMESPACE},
             "data": {"ca.crt": pathlib.Path(self.plane.pki.ca).read_text()}})
@@ -138,7 +136,7 @@ class AgentScenario(NodeScenario):
             "metadata": {**template["metadata"], "name": name, "namespace": NAMESPACE}})
 
     def stop_agent(self, name="agent-0"):
-        self.admin.delete(f"{pods_of(NAMESPACE)}/{name}", gracePeriodSeconds=0)
+        self.admin.delete(f"{pods_of(NAMESPACE)}/{name}")
         wait_until("the agent is gone", lambda: self._agent("/livez") is None, 30)
 
     def _agent(self, path):
@@ -197,6 +195,27 @@ class AgentScenario(NodeScenario):
         value = self.wait_running(name, not_in)
         return Seen(wait_until("the container has written", lambda: "END" in self.node.output(
             value, container) and self.node.output(value, container), 20))
+
+    def wait_waiting(self, name, text, seconds=40):
+        """The container is refused, and the kubelet's message contains `text`."""
+        def waiting():
+            states = [each["state"].get("waiting", {}) for each in self.pod(name)["status"].get("containerStatuses", [])]
+            return any(each.get("reason") == "CreateContainerError" and text in each.get("message", "") for each in states)
+        try:
+            wait_until("", waiting, seconds)
+        except TimeoutError:
+            self.fail(f"{name} is not refused with {text!r}: {self.pod(name)['status']}; {self.agent_log()}")
+
+    def wait_running_within(self, name, seconds):
+        start = time.monotonic()
+        self.wait_running(name)
+        took = time.monotonic() - start
+        print(f"     {name} runs {took:.1f} s after the agent was ready", flush=True)
+        self.assertLess(took, seconds)
+
+    def inventory(self):
+        """What the agent has published."""
+        return json.loads(self.admin.get(f"{NODES}/{NAME}")["metadata"]["annotations"]["snug.dev/inventory"])
 
     def specs(self):
         """The CDI specifications on the node."""

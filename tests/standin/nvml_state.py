@@ -65,6 +65,16 @@ class NvmlState:
     def enable_mig(self, number):
         self.set_card(number, mig=True)
 
+    def make_slice(self, number, profile, start, size, compute_profile=0):
+        """Makes a GPU instance and a compute instance that fills it, as an administrator does, with one
+        compute slice; `profile` and `compute_profile` are the driver's ids. Returns the ids of both."""
+        with self.change() as state:
+            instances = state["cards"][number]["instances"]
+            made = max((each["id"] for each in instances), default=0) + 1
+            instances.append({"id": made, "profile": profile, "start": start, "size": size,
+                              "compute": [{"id": 0, "profile": compute_profile, "start": 0, "size": 1}]})
+        return made, 0
+
     def lose(self, number):
         """The GPU falls off the bus: XID 79, and no call reaches it."""
         self.set_card(number, lost=True)

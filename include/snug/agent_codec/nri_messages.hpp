@@ -57,7 +57,7 @@ struct TtrpcResponse {
 
 /// Events that a plug-in can subscribe to, by NRI's numbers.
 enum class NriEvent : std::uint8_t {
-  kRemovePodSandbox = 3,
+  kStopPodSandbox = 2,
   kCreateContainer = 4,
   kPostCreateContainer = 5,
   kValidateContainerAdjustment = 14,
@@ -90,7 +90,7 @@ struct NriSynchronize {
 /// `more` must be that of the request; otherwise the runtime disconnects the plug-in.
 [[nodiscard]] std::string encode_synchronized(bool more);
 
-/// The payload of CreateContainer, RemoveContainer and RemovePodSandbox (without a container), of
+/// The payload of CreateContainer, RemoveContainer and StopPodSandbox (without a container), of
 /// StateChange (with an event) and of ValidateContainerAdjustment (with an adjustment).
 struct NriContainerEvent {
   std::int64_t event = 0;

@@ -59,7 +59,7 @@ class ContainerGuard final : public RuntimeSink {
                          const agent::ContainerView& container) override;
   /// Removes the CDI specifications of the pod. They are not removed with their containers: the
   /// kubelet may create a successor of the same name before it removes a container.
-  void sandbox_removed(const agent::SandboxView& sandbox) override;
+  void sandbox_stopped(const agent::SandboxView& sandbox) override;
 
   /// Audits what runs, once after each synchronization, as soon as the pods and GPUs are known.
   /// `has_devices`: whether the GPUs have been read.

@@ -24,7 +24,7 @@ class IdleRuntimeSink final : public RuntimeSink {
   }
   void container_created(const agent::SandboxView& /*sandbox*/,
                          const agent::ContainerView& /*container*/) override {}
-  void sandbox_removed(const agent::SandboxView& /*sandbox*/) override {}
+  void sandbox_stopped(const agent::SandboxView& /*sandbox*/) override {}
 };
 
 }  // namespace snug::agent_service

@@ -90,7 +90,7 @@ class RuntimeSink {
   /// The runtime has created the container; it does not run yet.
   virtual void container_created(const agent::SandboxView& sandbox,
                                  const agent::ContainerView& container) = 0;
-  virtual void sandbox_removed(const agent::SandboxView& sandbox) = 0;
+  virtual void sandbox_stopped(const agent::SandboxView& sandbox) = 0;
 };
 
 /// Receives the pods of the agent's node, from one thread, one call at a time.

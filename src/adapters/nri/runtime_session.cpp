@@ -92,7 +92,7 @@ base::Result<std::string> RuntimeSession::receive(std::string_view bytes) {
 }
 
 const RuntimeSession::Method* RuntimeSession::find_method(std::string_view name) {
-  // The runtime calls PostCreateContainer and RemovePodSandbox in newer versions, StateChange in
+  // The runtime calls PostCreateContainer and StopPodSandbox in newer versions, StateChange in
   // older.
   static constexpr std::array kMethods{
       Method{"Configure", &RuntimeSession::configure},
@@ -100,7 +100,7 @@ const RuntimeSession::Method* RuntimeSession::find_method(std::string_view name)
       Method{"CreateContainer", &RuntimeSession::create_container},
       Method{"ValidateContainerAdjustment", &RuntimeSession::validate_container},
       Method{"PostCreateContainer", &RuntimeSession::container_created},
-      Method{"RemovePodSandbox", &RuntimeSession::remove_sandbox},
+      Method{"StopPodSandbox", &RuntimeSession::sandbox_stopped},
       Method{"StateChange", &RuntimeSession::state_change},
       Method{"Shutdown", &RuntimeSession::acknowledge},
   };
@@ -131,7 +131,7 @@ std::string RuntimeSession::configure(std::string_view payload) {
               .version = std::move(request->runtime_version)};
   configured_ = true;
   std::vector<NriEvent> events{NriEvent::kCreateContainer, NriEvent::kPostCreateContainer,
-                               NriEvent::kRemovePodSandbox};
+                               NriEvent::kStopPodSandbox};
   if (sink_.connected(runtime_)) events.push_back(NriEvent::kValidateContainerAdjustment);
   return success(agent_codec::encode_configured(events));
 }
@@ -181,10 +181,10 @@ std::string RuntimeSession::container_created(std::string_view payload) {
   return success();
 }
 
-std::string RuntimeSession::remove_sandbox(std::string_view payload) {
+std::string RuntimeSession::sandbox_stopped(std::string_view payload) {
   const auto request = agent_codec::decode_container_request(payload);
   if (!request) return unreadable(request.error());
-  sink_.sandbox_removed(request->sandbox);
+  sink_.sandbox_stopped(request->sandbox);
   return success();
 }
 
@@ -193,8 +193,8 @@ std::string RuntimeSession::state_change(std::string_view payload) {
   if (!request) return unreadable(request.error());
   if (request->event == static_cast<int>(NriEvent::kPostCreateContainer)) {
     sink_.container_created(request->sandbox, request->container);
-  } else if (request->event == static_cast<int>(NriEvent::kRemovePodSandbox)) {
-    sink_.sandbox_removed(request->sandbox);
+  } else if (request->event == static_cast<int>(NriEvent::kStopPodSandbox)) {
+    sink_.sandbox_stopped(request->sandbox);
   }
   return success();
 }

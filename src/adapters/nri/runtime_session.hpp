@@ -47,7 +47,7 @@ class RuntimeSession {
   std::string create_container(std::string_view payload);
   std::string validate_container(std::string_view payload);
   std::string container_created(std::string_view payload);
-  std::string remove_sandbox(std::string_view payload);
+  std::string sandbox_stopped(std::string_view payload);
   std::string state_change(std::string_view payload);
   std::string acknowledge(std::string_view payload);
 

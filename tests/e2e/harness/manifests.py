@@ -116,6 +116,7 @@ def apply_object(api, value, dry_run=False):
 
 
 def remove(api, name):
+    """Deletes what the file has, but no namespace: no controller here would end its deletion."""
     for value in reversed(read(name)):
-        if api.find(path_of(value)):
+        if value["kind"] != "Namespace" and api.find(path_of(value)):
             api.delete(path_of(value))

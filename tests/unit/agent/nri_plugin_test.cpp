@@ -66,7 +66,7 @@ class NotingSink final : public agent_service::RuntimeSink {
                          const agent::ContainerView& container) override {
     note("container removed" + same(sandbox, container));
   }
-  void sandbox_removed(const agent::SandboxView& sandbox) override {
+  void sandbox_stopped(const agent::SandboxView& sandbox) override {
     note("sandbox removed" + same(sandbox, example_container()));
   }
 
@@ -150,7 +150,7 @@ TEST_F(NriPluginTest, TheSinkIsToldOfEachCall) {
                     kPodAndContainer + bytes_field(3, nri_proto::adjustment(example_adjustment()))),
       success(""));
   EXPECT_EQ(runtime_.call("RemoveContainer", kPodAndContainer), success(""));
-  EXPECT_EQ(runtime_.call("RemovePodSandbox", kPod), success(""));
+  EXPECT_EQ(runtime_.call("StopPodSandbox", kPod), success(""));
   EXPECT_EQ(sink_.take(), (Calls{"connected containerd v2.4.2", "synchronized 1 1", "create",
                                  "validate", "container removed", "sandbox removed"}));
   plugin_.stop();
@@ -212,7 +212,7 @@ TEST_F(NriPluginTest, AContainerWhoseRequestCannotBeReadIsRefused) {
       agent_codec::decode_ttrpc_response(runtime_.call("CreateContainer", "\x0a"));
   EXPECT_EQ(response->code, 3);
   EXPECT_EQ(sink_.take(), Calls{});
-  EXPECT_EQ(runtime_.call("RemovePodSandbox", kPod), success("")) << "the connection goes on";
+  EXPECT_EQ(runtime_.call("StopPodSandbox", kPod), success("")) << "the connection goes on";
 }
 
 TEST_F(NriPluginTest, OtherMethodsAreUnimplementedAndNoneComesBeforeConfigure) {
@@ -282,7 +282,7 @@ TEST_F(NriPluginTest, RetriesAreNotLogged) {
   EXPECT_EQ(log_.take(), Calls{"not registered with the container runtime"});
   configure();
   runtime_.call("Synchronize", kPod);
-  runtime_.call("RemovePodSandbox", kPod);
+  runtime_.call("StopPodSandbox", kPod);
   EXPECT_EQ(log_.take(), Calls{"registered with the container runtime"});
   EXPECT_EQ(runtime_.accept(), kRegistration);
   EXPECT_EQ(log_.take(), Calls{"not registered with the container runtime"});
