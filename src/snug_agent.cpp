@@ -1,5 +1,7 @@
 // The main function of snug-agent: reads the options, starts the agent, and ends it on SIGTERM or
 // SIGINT. With --probe, it only waits for the agent of its pod to end.
+#include <malloc.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,13 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadConfiguration = 2;
+
+/// Configures the allocator for little memory: the agent allocates little, and never in a hurry.
+void save_memory() {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TRIM_THRESHOLD, 64 << 10);
+  mallopt(M_MMAP_THRESHOLD, 64 << 10);
+}
 
 /// Must be called before any thread starts, so that every thread inherits the mask.
 sigset_t block_signals() {
@@ -33,6 +42,7 @@ int fail(const snug::base::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  save_memory();
   auto options = snug::config::read_agent_options(argc, argv);
   if (!options) return fail(options.error());
   if (!options->print_and_exit.empty()) {

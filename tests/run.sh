@@ -228,8 +228,9 @@ wait_for() {
 }
 
 start_control_plane() {
-  say "control plane: building etcd, Kubernetes and helm in the background, unless they are cached."
-  background control-plane nice bash -c 'bash tests/e2e/controlplane/build.sh && bash tests/helm/build.sh'
+  say "control plane: building etcd, Kubernetes, helm, kubelet and containerd in the background, unless they are cached."
+  background control-plane nice bash -c 'bash tests/e2e/controlplane/build.sh && bash tests/helm/build.sh &&
+    { bash tests/node/build.sh || [[ $? == 3 ]]; }'
   control_plane=$started
 }
 
@@ -253,6 +254,13 @@ start_e2e() {
   background e2e env SNUG_EXTENDER="$BUILD/snug-extender" timeout --foreground -k 60 3600 \
     "$PYTHON" tests/e2e/run.py "${options[@]}"
   e2e=$started
+}
+
+# After the end-to-end tests: one control plane at a time. On a machine that cannot be a node they count
+# as skipped.
+run_node() {
+  built snug-agent || return
+  SNUG_EXTENDER="$BUILD/snug-extender" QUIETLY_TAIL=300 run_summarized node 1500 "$PYTHON" tests/node/run.py
 }
 
 run_e2e() {
@@ -297,7 +305,7 @@ finish() {
 
 thorough_steps() {
   if $quick; then
-    for name in tsan asan fuzz clang-tidy e2e; do
+    for name in tsan asan fuzz clang-tidy e2e node; do
       skip "$name" "--quick was given."
     done
     return
@@ -308,6 +316,7 @@ thorough_steps() {
   step fuzz "each fuzz target for 30 s, after its corpus" run_fuzz
   step clang-tidy "every source that changed since the last recorded pass" run_clang_tidy
   step e2e "snug-extender with a real API server and a real kube-scheduler" run_e2e
+  step node "snug-agent and shares on a real node: kubelet, containerd, stand-in for NVIDIA's library" run_node
 }
 
 read_arguments() {
@@ -358,7 +367,7 @@ main() {
   check_names
   say "Looking for the packages that the tests need."
   bash deploy/scripts/setup.sh test lint
-  if ! $quick && wanted e2e; then start_control_plane; fi
+  if ! $quick && { wanted e2e || wanted node; }; then start_control_plane; fi
   all_steps
 }
 

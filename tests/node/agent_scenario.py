@@ -1,6 +1,7 @@
 """The base of the scenarios with snug-agent: it runs in a pod, as deploy/agent.yaml has it, on a stand-in for NVIDIA's
 library, and the node's runtime calls it."""
 
+import contextlib
 import copy
 import json
 import os
@@ -59,7 +60,7 @@ class Seen:
             else:
                 parts[current].append(line)
         self.env = dict(line.split("=", 1) for line in parts["env"] if "=" in line)
-        self.devices = [line for line in parts["devices"] if line.startswith("nvidia") and line != "nvidia-caps:"]
+        self.devices = sorted(line for line in parts["devices"] if line.startswith("nvidia") and line != "nvidia-caps")
         self.mounts = parts["mounts"]
         self.opened = parts["opened"]
 
@@ -164,6 +165,16 @@ class AgentScenario(NodeScenario):
     def agent_log(self, name="agent-0", container="agent"):
         value = self.admin.find(f"{pods_of(NAMESPACE)}/{name}")
         return self.node.output(value, container)[-60:] if value else []
+
+    def resident_mib(self):
+        """The memory of the agent's process."""
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (process / "cmdline").read_bytes().split(b"\0")
+                if words[0] == b"/snug-agent" and b"--probe" not in words:
+                    [line] = [each for each in (process / "status").read_text().splitlines() if each.startswith("VmRSS")]
+                    return int(line.split()[1]) / 1024
+        return None
 
     def metric(self, name):
         for line in self._agent("/metrics")[1].splitlines():

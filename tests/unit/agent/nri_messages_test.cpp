@@ -23,10 +23,10 @@ TEST(NriMessagesTest, MessagesHaveTheBytesOfTheProtocol) {
   EXPECT_EQ(encode_ttrpc_request({"s", "m", "p"}), "\x0a\x01s\x12\x01m\x1a\x01p");
   EXPECT_EQ(encode_ttrpc_success("p"), "\x12\x01p");
   EXPECT_EQ(encode_ttrpc_error(TtrpcCode::kFailedPrecondition, "no"), "\x0a\x06\x08\x09\x12\x02no");
-  // Bits 3, 4, 2 and 13.
+  // Bits 3, 4, 1 and 13.
   EXPECT_EQ(encode_configured({NriEvent::kCreateContainer, NriEvent::kPostCreateContainer,
                                NriEvent::kStopPodSandbox, NriEvent::kValidateContainerAdjustment}),
-            "\x10\x9c\x40");
+            "\x10\x9a\x40");
   EXPECT_EQ(encode_configured({NriEvent::kCreateContainer}), "\x10\x08");
   EXPECT_EQ(encode_synchronized(true), "\x10\x01");
   EXPECT_EQ(encode_synchronized(false), "");

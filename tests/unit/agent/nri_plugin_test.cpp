@@ -163,7 +163,7 @@ TEST_F(NriPluginTest, AnOlderRuntimeTellsRemovalsAsChangesOfState) {
   const std::string pod = bytes_field(2, nri_proto::sandbox(example_sandbox()));
   const std::string container = bytes_field(3, nri_proto::container(example_container()));
   EXPECT_EQ(runtime_.call("StateChange", number_field(1, 11) + pod + container), success(""));
-  EXPECT_EQ(runtime_.call("StateChange", number_field(1, 3) + pod), success(""));
+  EXPECT_EQ(runtime_.call("StateChange", number_field(1, 2) + pod), success(""));
   EXPECT_EQ(runtime_.call("StateChange", number_field(1, 1) + pod), success(""));
   EXPECT_EQ(sink_.take(), (Calls{"container removed", "sandbox removed"}));
 }
