@@ -29,6 +29,7 @@ only=()
 naming=false # step and skip only add to `names`
 names=()
 control_plane= # process groups that run in the background
+node_programs=
 e2e=
 
 # count STEP PASSED FAILED SKIPPED
@@ -229,9 +230,11 @@ wait_for() {
 
 start_control_plane() {
   say "control plane: building etcd, Kubernetes, helm, kubelet and containerd in the background, unless they are cached."
-  background control-plane nice bash -c 'bash tests/e2e/controlplane/build.sh && bash tests/helm/build.sh &&
-    { bash tests/node/build.sh || [[ $? == 3 ]]; }'
+  background control-plane nice bash -c 'bash tests/e2e/controlplane/build.sh && bash tests/helm/build.sh'
   control_plane=$started
+  # One after the other: the end-to-end tests wait for the control plane alone.
+  background node-programs nice bash -c 'until [[ -e $0 ]]; do sleep 1; done; bash tests/node/build.sh' "$LOGS/control-plane.code"
+  node_programs=$started
 }
 
 run_demo() {
@@ -259,6 +262,14 @@ start_e2e() {
 # After the end-to-end tests: one control plane at a time. On a machine that cannot be a node they count
 # as skipped.
 run_node() {
+  local code=0
+  wait_for node-programs "$node_programs" || code=$?
+  node_programs=
+  if ((code != 0 && code != 3)); then
+    say "  kubelet and containerd could not be built (exit code $code):"
+    tail -n 30 "$LOGS/node-programs.log" | sed 's/^/    /'
+    return 1
+  fi
   built snug-agent || return
   SNUG_EXTENDER="$BUILD/snug-extender" QUIETLY_TAIL=300 run_summarized node 1500 "$PYTHON" tests/node/run.py
 }
@@ -285,7 +296,7 @@ run_e2e() {
 finish() {
   local code=$? group
   trap - EXIT INT TERM
-  for group in $control_plane $e2e; do # at most one word each
+  for group in $control_plane $node_programs $e2e; do # at most one word each
     kill -- "-$group" 2>/dev/null || true
     wait "$group" 2>/dev/null || true
   done
