@@ -1,5 +1,5 @@
-// The tables of docs/reference that list settings, limits, metrics and reasons come from the tables
-// of the code. Where a last column explains the rows, people write it; all other columns are
+// The tables of docs/reference that list settings, flags, limits, metrics and reasons come from the
+// tables of the code. Where a last column explains the rows, people write it; all other columns are
 // generated. SNUG_WRITE_TABLES=1 in the environment of this test writes them into the pages.
 #include <gtest/gtest.h>
 
@@ -14,8 +14,12 @@
 #include <vector>
 
 #include "config/option_table.hpp"
+#include "snug/adapters/obs/agent_metrics.hpp"
 #include "snug/adapters/obs/metrics.hpp"
+#include "snug/agent/exemptions.hpp"
+#include "snug/base/agent_limits.hpp"
 #include "snug/base/limits.hpp"
+#include "snug/config/agent_options.hpp"
 #include "snug/model/reasons.hpp"
 #include "support/node_states.hpp"
 
@@ -135,6 +139,50 @@ TEST(ReferenceTablesTest, FixedLimits) {
   check_table("limits", {"limit", "value", "what it limits"}, rows);
 }
 
+TEST(ReferenceTablesTest, LimitsOfTheAgent) {
+#define SNUG_AGENT_LIMIT_CELLS(name, value, meaning) Cells{code(#name), grouped(value), meaning},
+  const std::vector<Cells> rows{SNUG_AGENT_LIMITS(SNUG_AGENT_LIMIT_CELLS)};
+#undef SNUG_AGENT_LIMIT_CELLS
+  check_table("limits", {"limit of `snug-agent`", "value", "what it limits"}, rows);
+}
+
+/// The flags with values that --help shows, as `flag`, `value`, `default` and `meaning`.
+std::vector<Cells> flags_in(const std::string& help) {
+  std::vector<std::string> flags;
+  std::istringstream lines(help.substr(help.find("Options:\n")));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  -")) {
+      flags.push_back(line);
+    } else if (line.starts_with("   ") && !flags.empty()) {
+      flags.back() += " " + line;  // the rest of a long one
+    }
+  }
+  std::vector<Cells> rows;
+  for (const std::string& flag : flags) {
+    std::smatch match;
+    const std::regex parts(
+        R"(  (--[\w-]+) ([A-Z]\S*|[a-z]+\|\S+)(?: \.\.\.)? +(.*?)(?:; default: (.*))?)");
+    if (!std::regex_match(flag, match, parts)) continue;
+    const std::string value = std::regex_replace(match[2].str(), std::regex("\\|"), "\\|");
+    rows.push_back({code(match[1].str()), code(value), match[4].str(), match[3].str()});
+  }
+  return rows;
+}
+
+TEST(ReferenceTablesTest, FlagsOfTheAgent) {
+  const char* const arguments[] = {"snug-agent", "--help"};
+  const auto options = config::read_agent_options(2, arguments);
+  ASSERT_TRUE(options);
+  check_table("agent", {"flag", "value", "default", "meaning"}, flags_in(options->print_and_exit));
+}
+
+TEST(ReferenceTablesTest, ExemptionsOfTheAgent) {
+  std::vector<Cells> rows;
+  for (const agent::Exemption& row : agent::default_exemptions())
+    rows.push_back({code(row.name_space + "/" + row.service_account)});
+  check_table("agent", {"exempt", "what it is"}, rows);
+}
+
 TEST(ReferenceTablesTest, Reasons) {
   std::vector<Cells> rows;
   for (const model::ReasonRow& reason : model::all_reasons()) {
@@ -172,22 +220,11 @@ struct Metric {
   }
 };
 
-/// What GET /metrics serves, with at least one series of each metric and one for each value of a
-/// label that is not open.
-std::map<std::string, Metric> served() {
-  const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
-  obs::ClusterGauges gauges;
-  gauges.usage.models.push_back({.model = "A"});
-  gauges.usage.namespaces.push_back({.name_space = "n", .cap = base::MilliGpu{1}});
-  auto snapshot = std::make_shared<model::Snapshot>();
-  snapshot->nodes = model::NodeTable({make_state("n: A 1")});
-  gauges.snapshot = snapshot;
-  for (const service::Resource resource : service::kResourceNames.values())
-    gauges.streams[resource] = {{}, "1"};
-  metrics->webhook_checked(true, std::nullopt);
+/// The metrics of a text in Prometheus' format.
+std::map<std::string, Metric> metrics_in(const std::string& exposition) {
   std::map<std::string, Metric> table;
   std::string name;
-  std::istringstream lines(metrics->exposition(gauges));
+  std::istringstream lines(exposition);
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
     if (std::regex_match(line, match, std::regex(R"(# TYPE (\w+) (\w+))"))) {
@@ -203,11 +240,37 @@ std::map<std::string, Metric> served() {
   return table;
 }
 
-TEST(ReferenceTablesTest, Metrics) {
+std::vector<Cells> metric_rows(const std::string& exposition) {
   std::vector<Cells> rows;
-  for (const auto& [name, metric] : served())
+  for (const auto& [name, metric] : metrics_in(exposition))
     rows.push_back({code(name), metric.kind, metric.labels_text()});
-  check_table("metrics", {"metric", "type", "labels", "what it shows"}, rows);
+  return rows;
+}
+
+/// What GET /metrics serves, with at least one series of each metric and one for each value of a
+/// label that is not open.
+std::string served() {
+  const std::unique_ptr<obs::PrometheusMetrics> metrics = obs::make_prometheus_metrics();
+  obs::ClusterGauges gauges;
+  gauges.usage.models.push_back({.model = "A"});
+  gauges.usage.namespaces.push_back({.name_space = "n", .cap = base::MilliGpu{1}});
+  auto snapshot = std::make_shared<model::Snapshot>();
+  snapshot->nodes = model::NodeTable({make_state("n: A 1")});
+  gauges.snapshot = snapshot;
+  for (const service::Resource resource : service::kResourceNames.values())
+    gauges.streams[resource] = {{}, "1"};
+  metrics->webhook_checked(true, std::nullopt);
+  return metrics->exposition(gauges);
+}
+
+TEST(ReferenceTablesTest, Metrics) {
+  check_table("metrics", {"metric", "type", "labels", "what it shows"}, metric_rows(served()));
+}
+
+TEST(ReferenceTablesTest, MetricsOfTheAgent) {
+  const auto metrics = obs::make_agent_metrics("1");
+  check_table("metrics", {"metric of `snug-agent`", "type", "labels", "what it shows"},
+              metric_rows(metrics->exposition()));
 }
 
 TEST(ReferenceTablesTest, OtherTextAndLastCellsAreKept) {

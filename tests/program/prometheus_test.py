@@ -90,7 +90,8 @@ class PrometheusTest(TwoNodes):
         """The URL of a Prometheus that scrapes the extender five times a second. Its configuration is deploy/'s
         but for the address, which comes from no DNS here."""
         settings = yaml.safe_load(SCRAPE.read_text())
-        [job] = settings["scrape_configs"]
+        job, _ = settings["scrape_configs"]  # the other one is for agents
+        settings["scrape_configs"] = [job]
         del job["dns_sd_configs"]
         job["static_configs"] = [{"targets": [self.admin.removeprefix("http://")],
                                   "labels": {"namespace": "snug", "node": "other"}}]
