@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes the image of snug-extender as an OCI layout, without a registry and without a container runtime:
+# Makes the images of snug-extender and snug-agent as OCI layouts, without a registry and without a container runtime:
 #
 #   bash deploy/image/build.sh --arch amd64|arm64 PROGRAMS OUT
 #
-# PROGRAMS holds the built snug-extender and snugctl. OUT/image gets the image; a second call for the other
-# architecture adds to it. OUT also gets the SBOM and the versions of Debian's packages. The same programs,
-# packages and commit give the same digest, which is printed.
+# PROGRAMS holds the built snug-extender, snugctl and snug-agent. OUT/image gets the image of snug-extender, with
+# snugctl, and OUT/agent-image that of snug-agent; a second call for the other architecture adds to them. OUT also gets
+# the SBOMs and the versions of Debian's packages. The same programs, packages and commit give the same digests,
+# which are printed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -28,7 +29,7 @@ else
   strip=aarch64-linux-gnu-strip
   cp "$(bash "$here/debian.sh" sysroot "$arch")/packages.tsv" "$work/headers.tsv"
 fi
-for name in snug-extender snugctl; do
+for name in snug-extender snugctl snug-agent; do
   "$strip" -o "$work/$name" "$programs/$name"
 done
 mkdir -p "$out"

@@ -28,7 +28,8 @@ def licences(package):
 
 
 class Document:
-    def __init__(self, version, created, arch, digest):
+    def __init__(self, name, version, created, arch, digest):
+        self.name = name
         self.version, self.created, self.arch, self.digest = version, created, arch, digest
         self.packages, self.relations = [], []
 
@@ -63,7 +64,7 @@ class Document:
 
     def text(self, packages, programs, headers):
         """`packages` are in the image; `headers` is a file of `name[:arch] version` lines from the build."""
-        image = self._add("snug-extender-image", self.version, primaryPackagePurpose="CONTAINER",
+        image = self._add(f"{self.name}-image", self.version, primaryPackagePurpose="CONTAINER",
                           checksums=[{"algorithm": "SHA256", "checksumValue": self.digest.removeprefix("sha256:")}])
         self._relate("SPDXRef-DOCUMENT", "DESCRIBES", image)
         for package in packages:
@@ -82,7 +83,7 @@ class Document:
                 self._relate(program, "STATIC_LINK", library)
         return json.dumps({
             "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
-            "name": f"snug-extender-{self.version}-{self.arch}",
-            "documentNamespace": f"{NAMESPACE}/snug-extender-{self.version}-{self.arch}-{self.digest[7:]}",
+            "name": f"{self.name}-{self.version}-{self.arch}",
+            "documentNamespace": f"{NAMESPACE}/{self.name}-{self.version}-{self.arch}-{self.digest[7:]}",
             "creationInfo": {"created": self.created, "creators": ["Tool: snug deploy/image/sbom.py"]},
             "packages": self.packages, "relationships": self.relations}, indent=1) + "\n"

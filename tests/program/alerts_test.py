@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from programs import ROOT, run, start_extender
+from programs import ROOT, run, start_agent, start_extender
 
 RULES = ROOT / "deploy/alerts/rules.yaml"
 OPERATOR = ROOT / "deploy/alerts/prometheusrule.yaml"
@@ -73,10 +73,13 @@ class AlertsTest(unittest.TestCase):
             self.assertTrue(rule["annotations"]["description"].endswith(f'See docs/operations.md, "{name}".'), name)
 
     def test_each_series_is_served_from_the_start(self):
-        _, admin = start_extender(self)
-        with urllib.request.urlopen(admin + "/metrics", timeout=10) as answer:
-            served = [(match[1], set((match[2] or "").split(",")))
-                      for match in map(SELECTOR.match, answer.read().decode().splitlines()) if match]
+        folder = tempfile.TemporaryDirectory(prefix="snug-alerts-")
+        self.addCleanup(folder.cleanup)
+        served = []
+        for admin in (start_extender(self)[1], start_agent(self, folder.name)):
+            with urllib.request.urlopen(admin + "/metrics", timeout=10) as answer:
+                served += [(match[1], set((match[2] or "").split(",")))
+                           for match in map(SELECTOR.match, answer.read().decode().splitlines()) if match]
         for rule in self.rules.values():
             for name, labels in SELECTOR.findall(rule["expr"]):
                 if name.startswith("snug_webhook_"):  # only where there is a webhook

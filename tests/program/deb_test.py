@@ -8,7 +8,7 @@ from pathlib import Path
 from programs import BUILD, ROOT, run
 
 VERSION = re.search(r"project\(snug VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
-NAMES = ("snug-extender", "snugctl")
+NAMES = ("snug-agent", "snug-extender", "snugctl")
 
 
 @unittest.skipUnless((BUILD / "CPackConfig.cmake").exists(), "the programs are not in a build folder")
@@ -53,8 +53,9 @@ class DebTest(unittest.TestCase):
         self.assertEqual(*files)
 
     def test_the_programs_run_where_they_are_installed(self):
-        self.assertEqual(run("dpkg-deb", "--extract", self.packages["snugctl"], self.folder / "root").returncode, 0)
-        for name, said in (("snugctl", "snugctl"), ("kubectl-snug", "kubectl snug")):
+        for package in ("snugctl", "snug-agent"):
+            self.assertEqual(run("dpkg-deb", "--extract", self.packages[package], self.folder / "root").returncode, 0)
+        for name, said in (("snugctl", "snugctl"), ("kubectl-snug", "kubectl snug"), ("snug-agent", "snug-agent")):
             self.assertEqual(run(self.folder / "root/usr/bin" / name, "--version").stdout, f"{said} {VERSION}\n")
 
 

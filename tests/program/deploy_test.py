@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from programs import EXTENDER, ROOT, SNUGCTL, run, start_extender
+from programs import AGENT, EXTENDER, ROOT, SNUGCTL, run, start_extender
 
 DEPLOY = ROOT / "deploy"
 HOW_TO = ROOT / "docs/how-to"
@@ -276,7 +276,7 @@ class ImageTest(unittest.TestCase):
     def test_it_has_the_packages_of_every_library(self):
         """Of those that the programs name themselves; apt brings what these need."""
         named, places = set(), {}
-        for program in (EXTENDER, SNUGCTL):
+        for program in (EXTENDER, SNUGCTL, AGENT):
             named |= set(re.findall(r"NEEDED +(\S+)", run("objdump", "-p", program).stdout))
             places |= dict(re.findall(r"(\S+) => (\S+)", run("ldd", program).stdout))
         self.assertGreater(len(named), 5, named)
@@ -287,8 +287,8 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(packages, owners - self.ALWAYS | {"ca-certificates"})
 
     def test_it_has_every_program(self):
-        names = re.findall(r"^snug_program\((\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)
-        self.assertIn("snug-extender", names)
+        names = re.findall(r"^ *snug_program\((\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)
+        self.assertLessEqual({"snug-extender", "snug-agent"}, set(names))
         for name in names:
             self.assertIn(f"COPY --from=build /src/build/release/{name} /usr/bin/{name}\n", self.RECIPE)
 

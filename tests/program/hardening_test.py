@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from programs import EXTENDER, FIRST_LINE, ROOT, SNUGCTL, run, start
+from programs import AGENT, EXTENDER, FIRST_LINE, KUBECONFIG, ROOT, SNUGCTL, run, start
 
 X86 = platform.machine() == "x86_64"
 LIBRARIES = {"libc", "libcrypto", "libcurl", "libgcc_s", "libm", "libprometheus-cpp-core", "libsimdjson", "libspdlog", "libssl",
@@ -47,20 +47,14 @@ def mitigations(program):
     return found
 
 
-KUBECONFIG = """{current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
-users: [{name: u, user: {token: t}}],
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]}
-"""
-
-
 class HardeningTest(unittest.TestCase):
     def test_the_programs_have_every_mitigation(self):
-        for program in (EXTENDER, SNUGCTL):
+        for program in (EXTENDER, SNUGCTL, AGENT):
             with self.subTest(program.name):
                 self.assertEqual([name for name, has in mitigations(program).items() if not has], [])
 
     def test_the_programs_use_nothing_that_open_vulnerabilities_need(self):
-        for program in (EXTENDER, SNUGCTL):
+        for program in (EXTENDER, SNUGCTL, AGENT):
             with self.subTest(program.name):
                 needed = re.findall(r"\(NEEDED\).*\[(.+?)\.so", output_of("readelf", "--wide", "--dynamic", program))
                 self.assertIn("libcurl", needed)

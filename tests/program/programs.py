@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SNUG_PROGRAMS", ROOT / "build/dev")).resolve()
 EXTENDER = BUILD / "snug-extender"
 SNUGCTL = BUILD / "snugctl"
+AGENT = BUILD / "snug-agent"
 CLUSTER = ROOT / "deploy/demo/cluster.yaml"
 SECONDS = 300
 FIRST_LINE = re.compile(r"listening extender=(\S+) admin=(\S+)\n")
@@ -60,6 +61,24 @@ def start_extender(case, *flags):
     """(process, URL of the admin port) of the extender on the demo's cluster."""
     process, _, admin = start_on(case, CLUSTER, *flags)
     return process, admin
+
+
+KUBECONFIG = """{current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+users: [{name: u, user: {token: t}}],
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]}
+"""
+
+
+def start_agent(case, folder):
+    """The URL of the port of an agent that reaches neither an API server nor a container runtime."""
+    config = Path(folder) / "kubeconfig"
+    config.write_text(KUBECONFIG)
+    process = start(case, AGENT, "--node-name=a", f"--kubeconfig={config}", "--listen=127.0.0.1:0",
+                    f"--nri-socket={folder}/nri.sock", f"--cdi-folder={folder}", f"--nvml-library={folder}/none")
+    line = process.stdout.readline()
+    match = re.fullmatch(r"listening admin=(\S+)\n", line)
+    case.assertTrue(match, line)
+    return f"http://{match[1]}"
 
 
 def post(url, value):
