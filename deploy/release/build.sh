@@ -3,7 +3,7 @@
 #
 #   bash deploy/release/build.sh VERSION ADDRESS OUT
 #
-# ADDRESS is where the files of OUT/files will be found. OUT gets image (amd64 and arm64), SBOMs, notes.md, and files:
+# ADDRESS is where the files of OUT/files will be found. OUT gets image and agent-image (amd64 and arm64), SBOMs, notes.md, and files:
 # the .deb packages of amd64, the archive for krew, and SHA256SUMS.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

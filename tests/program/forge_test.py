@@ -107,7 +107,7 @@ class ReleaseTest(unittest.TestCase):
         releases = (ROOT / "docs/reference/releases.md").read_text()
         named = 0
         for path in map(ROOT.__truediv__, run("git", "ls-files", "-co", "--exclude-standard", "README.md", "docs", "deploy").stdout.split()):
-            tags = re.findall(r"\b(?:snug-extender|image/image):(\d[\w.-]*\w)", path.read_text(errors="replace")) if path.is_file() else []
+            tags = re.findall(r"\b(?:snug-extender|snug-agent|image/image|image/agent-image):(\d[\w.-]*\w)", path.read_text(errors="replace")) if path.is_file() else []
             if tags:
                 named += 1
                 with self.subTest(path):
