@@ -8,7 +8,7 @@ from harness import manifests
 from harness.api import Api, ApiError
 from harness.objects import A100, A100_MIB, gpu_node, inventory, share
 from harness.processes import wait_until
-from harness.scenario import NODES, OWN_PODS, Scenario
+from harness.scenario import NODES, OWN_PODS, Scenario, pods_of
 
 FILES = ("agent-rbac.yaml", "agent-policy.yaml")
 AGENT_PODS = pods_of("snug-node")

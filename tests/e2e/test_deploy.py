@@ -12,7 +12,7 @@ from harness.mirror import MEMORY, MILLI
 from harness.objects import A100_MIB, gpu_node, kubelet_pod, many_annotations, on_node, pod, share
 from harness.pki import follow_page
 from harness.processes import free_port, wait_until
-from harness.scenario import NODES, OWN_PODS, PODS, Scenario, refusal
+from harness.scenario import NODES, OWN_PODS, PODS, Scenario, pods_of, refusal
 
 MAY = [("", "nodes", "", "list"), ("", "nodes", "", "watch"), ("", "pods", "", "get"),
        ("", "pods", "", "list"), ("", "pods", "", "watch"), ("", "pods", "binding", "create"),
@@ -44,13 +44,16 @@ def shown(device):
 
 class DeployTest(Scenario):
     def test_m_every_manifest_is_accepted(self):
-        """m: the API server accepts every manifest, and the pod under Pod Security restricted"""
+        """m: the API server accepts every manifest, and the pods under the Pod Security of their namespaces"""
         self._make_runtime_class()
+        self.addCleanup(manifests.remove, self.admin, "agent-rbac.yaml")
+        manifests.apply(self.admin, "agent-rbac.yaml")
         files = self._accepted(lambda name: name != POLICIES)
         self.assertLessEqual({"rbac.yaml", "rbac-node-touch.yaml", "wake-1.31.yaml",
                               "admission-policy.yaml", "mirror-parameters.yaml", "admission-webhook.yaml",
                               "admission-pods.yaml", "admission-devices.yaml", "node-capacity.yaml",
                               "admission-dedicated.yaml", "admission-shared.yaml",
+                              "agent-rbac.yaml", "agent-policy.yaml", "agent.yaml",
                               "dedicated.yaml", "shared-extender.yaml",
                               "kustomization.yaml", "demo/pods.yaml",
                               "examples/time-slicing.yaml", "examples/mps.yaml",
@@ -58,6 +61,8 @@ class DeployTest(Scenario):
                               "examples/nodes.yaml", "examples/quota.yaml"}, files)
         answer = self._try_pod("dedicated.yaml", "Deployment")
         self.assertEqual(answer["spec"]["serviceAccountName"], "snug-scheduler")
+        answer = self._try_pod("agent.yaml", "DaemonSet")
+        self.assertEqual((answer["metadata"]["namespace"], answer["spec"]["serviceAccountName"]), ("snug-node", "snug-agent"))
 
     def test_m_the_policies_that_change_pods_are_accepted(self):
         """m: the API server accepts admission-gpu-pods.yaml"""
@@ -284,7 +289,7 @@ class DeployTest(Scenario):
         [owner] = [value for value in manifests.read(name) if value["kind"] == kind]
         template = owner["spec"]["template"]
         return self.admin.create(
-            "/api/v1/namespaces/snug/pods?dryRun=All&fieldValidation=Strict",
+            f"{pods_of(owner['metadata']['namespace'])}?dryRun=All&fieldValidation=Strict",
             {"apiVersion": "v1", "kind": "Pod", "spec": template["spec"],
              "metadata": {**template["metadata"], "name": "snug-tried"}})
 
