@@ -242,6 +242,42 @@ class ExtenderTest(unittest.TestCase):
         self.assertIn(f"DNS:{extender['tlsConfig']['serverName']}\\n", (HOW_TO / "install-shared.md").read_text())
 
 
+class AgentTest(unittest.TestCase):
+    def setUp(self):
+        [daemon_set] = [value for value in documents(DEPLOY / "agent.yaml") if value["kind"] == "DaemonSet"]
+        self.template = daemon_set["spec"]["template"]
+        self.pod = self.template["spec"]
+        self.agent, self.probe = self.pod["containers"]
+
+    def test_the_probe_has_no_rights(self):
+        self.assertFalse(self.pod["automountServiceAccountToken"])
+        self.assertFalse({"volumeMounts", "ports"} & set(self.probe))
+        self.assertEqual(self.probe["securityContext"], {
+            "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "runAsNonRoot": True, "runAsUser": 65532,
+            "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}})
+        self.assertFalse({"hostNetwork", "hostPID", "hostIPC"} & set(self.pod))
+
+    def test_the_probe_requires_a_plugin_that_is_there_later(self):
+        required = self.template["metadata"]["annotations"][f"required-plugins.noderesource.dev/container.{self.probe['name']}"]
+        service = (ROOT / "include/snug/agent_service/enforcement.hpp").read_text()
+        [container, plugin] = [re.search(rf'{name} = "([^"]+)"', service)[1] for name in ("kProbeContainer", "kProbePlugin")]
+        self.assertEqual((self.probe["name"], json.loads(required)), (container, [plugin]))
+
+    def test_it_writes_to_two_folders_of_the_host(self):
+        paths = {volume["name"]: volume["hostPath"]["path"] for volume in self.pod["volumes"] if "hostPath" in volume}
+        writable = {paths[mount["name"]] for mount in self.agent["volumeMounts"]
+                    if mount["name"] in paths and not mount.get("readOnly")}
+        self.assertEqual(writable, {"/var/run/nri", "/var/run/cdi"})
+
+    def test_its_flags_are_the_programs(self):
+        known = set(re.findall(r"(--[a-z-]+)", run(AGENT, "--help").stdout))
+        page = (HOW_TO / "agent.md").read_text()
+        named = set(re.findall(r"[`\[ ](--(?:exempt|modes|driver-root|host-root|probe)\b)", page))
+        for flag in {argument.split("=")[0] for each in (self.agent, self.probe) for argument in each["args"]} | named:
+            self.assertIn(flag, known)
+        self.assertGreater(len(named), 2)
+
+
 class InstallPageTest(unittest.TestCase):
     def test_its_inventory_is_one(self):
         text = re.search(r"snug\.dev/inventory='([^']*)'", (HOW_TO / "install.md").read_text())[1]
