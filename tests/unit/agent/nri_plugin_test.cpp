@@ -62,12 +62,12 @@ class NotingSink final : public agent_service::RuntimeSink {
          (proposed.adjustment == example_adjustment() ? "" : " another adjustment"));
     return valid;
   }
-  void container_removed(const agent::SandboxView& sandbox,
+  void container_created(const agent::SandboxView& sandbox,
                          const agent::ContainerView& container) override {
-    note("container removed" + same(sandbox, container));
+    note("created" + same(sandbox, container));
   }
   void sandbox_stopped(const agent::SandboxView& sandbox) override {
-    note("sandbox removed" + same(sandbox, example_container()));
+    note("sandbox stopped" + same(sandbox, example_container()));
   }
 
   /// Whether the last call is or becomes `call`.
@@ -133,8 +133,8 @@ class NriPluginTest : public testing::Test {
   NriPlugin plugin_{{.socket_path = runtime_.socket_path()}, sink_, log_};
 };
 
-// The bits of CREATE_CONTAINER (4), REMOVE_CONTAINER (11), REMOVE_POD_SANDBOX (3).
-constexpr std::int64_t kEvents = (1 << 3) | (1 << 10) | (1 << 2);
+// The bits of CREATE_CONTAINER (4), POST_CREATE_CONTAINER (5), STOP_POD_SANDBOX (2).
+constexpr std::int64_t kEvents = (1 << 3) | (1 << 4) | (1 << 2);
 constexpr std::int64_t kValidation = 1 << 13;
 
 TEST_F(NriPluginTest, TheSinkIsToldOfEachCall) {
@@ -149,23 +149,23 @@ TEST_F(NriPluginTest, TheSinkIsToldOfEachCall) {
       runtime_.call("ValidateContainerAdjustment",
                     kPodAndContainer + bytes_field(3, nri_proto::adjustment(example_adjustment()))),
       success(""));
-  EXPECT_EQ(runtime_.call("RemoveContainer", kPodAndContainer), success(""));
+  EXPECT_EQ(runtime_.call("PostCreateContainer", kPodAndContainer), success(""));
   EXPECT_EQ(runtime_.call("StopPodSandbox", kPod), success(""));
   EXPECT_EQ(sink_.take(), (Calls{"connected containerd v2.4.2", "synchronized 1 1", "create",
-                                 "validate", "container removed", "sandbox removed"}));
+                                 "validate", "created", "sandbox stopped"}));
   plugin_.stop();
   EXPECT_EQ(sink_.take(), Calls{"disconnected"});
   EXPECT_TRUE(runtime_.sees_end());
 }
 
-TEST_F(NriPluginTest, AnOlderRuntimeTellsRemovalsAsChangesOfState) {
+TEST_F(NriPluginTest, AnOlderRuntimeTellsSomeEventsAsChangesOfState) {
   start_and_synchronize();
   const std::string pod = bytes_field(2, nri_proto::sandbox(example_sandbox()));
   const std::string container = bytes_field(3, nri_proto::container(example_container()));
-  EXPECT_EQ(runtime_.call("StateChange", number_field(1, 11) + pod + container), success(""));
+  EXPECT_EQ(runtime_.call("StateChange", number_field(1, 5) + pod + container), success(""));
   EXPECT_EQ(runtime_.call("StateChange", number_field(1, 2) + pod), success(""));
   EXPECT_EQ(runtime_.call("StateChange", number_field(1, 1) + pod), success(""));
-  EXPECT_EQ(sink_.take(), (Calls{"container removed", "sandbox removed"}));
+  EXPECT_EQ(sink_.take(), (Calls{"created", "sandbox stopped"}));
 }
 
 TEST_F(NriPluginTest, ValidationIsSubscribedToOnlyIfTheSinkWantsIt) {
@@ -324,7 +324,7 @@ TEST_F(NriPluginTest, AnIdlePlugInChangesNothing) {
       << "an empty mask would subscribe to all events";
   EXPECT_EQ(runtime_.call("Synchronize", kPodAndContainer), success(""));
   EXPECT_EQ(runtime_.call("CreateContainer", kPodAndContainer), success(""));
-  EXPECT_EQ(runtime_.call("RemoveContainer", kPodAndContainer), success(""));
+  EXPECT_EQ(runtime_.call("PostCreateContainer", kPodAndContainer), success(""));
 }
 
 }  // namespace
