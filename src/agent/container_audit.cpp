@@ -50,9 +50,10 @@ std::string outside_guarantee(const ContainerInput& input) {
 }
 
 /// The nodes that a container of the role may have; nullopt: unknown, since a reserved device has
-/// vanished.
+/// vanished or a driver of DRA gives the devices.
 std::optional<std::vector<DriverNode>> own_nodes(const RoleOfContainer& role,
                                                  const NodeInput& node) {
+  if (role.by_claims) return std::nullopt;
   if (role.reserved == nullptr) return std::vector<DriverNode>();
   auto nodes = reserved_nodes(role.reserved->devices(), node);
   if (!nodes) return std::nullopt;
@@ -61,8 +62,9 @@ std::optional<std::vector<DriverNode>> own_nodes(const RoleOfContainer& role,
 
 std::string foreign_gpu(const ContainerInput& input, const RoleOfContainer& role,
                         const NodeInput& node) {
-  if (role.role == ContainerRole::kKubeletAssigned) return {};
-  const std::string gives = role.role == ContainerRole::kReserved
+  if (role.role == ContainerRole::kKubeletAssigned && !role.by_claims) return {};
+  const std::string gives = role.by_claims ? "which its claims do not give"
+                            : role.role == ContainerRole::kReserved
                                 ? "which its reservation does not have"
                                 : "although it has no reservation";
   if (const auto own = own_nodes(role, node)) {

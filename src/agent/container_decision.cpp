@@ -72,12 +72,11 @@ std::expected<ContainerDecision, ContainerRefusal> decide_container(const Contai
                                                                     const NodeInput& node) {
   const auto role = role_of(input, node);
   if (!role) return std::unexpected(role.error());
-  const auto checked = check_requests(input, role->role, node);
+  const auto checked = check_requests(input, *role, node);
   if (!checked) return std::unexpected(checked.error());
   ContainerDecision decision{.role = role->role};
-  if (role->role == ContainerRole::kExempt || role->role == ContainerRole::kKubeletAssigned) {
-    return decision;
-  }
+  const bool by_limits = role->role == ContainerRole::kKubeletAssigned && !role->by_claims;
+  if (role->role == ContainerRole::kExempt || by_limits) return decision;
   decision.adjustment.env.emplace_back(kVisibleDevices, kNoDevices);
   if (role->reserved != nullptr) {
     const auto given = give_devices(decision, input, *role->reserved, node);

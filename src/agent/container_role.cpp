@@ -76,6 +76,9 @@ std::expected<RoleOfContainer, ContainerRefusal> role_without_devices(const Cont
       is_exempt(node.exemptions, input.pod->name_space, input.pod->service_account)) {
     return RoleOfContainer{ContainerRole::kExempt};
   }
+  if (shown != nullptr && shown->has_claims) {
+    return RoleOfContainer{.role = ContainerRole::kKubeletAssigned, .by_claims = true};
+  }
   const model::ReservedContainer* reserved = problem.empty() ? find_reserved(input) : nullptr;
   const bool may_have_gpu =
       reserved != nullptr || shows_gpu(input.container, node.files) ||
@@ -120,24 +123,26 @@ std::expected<RoleOfContainer, ContainerRefusal> role_of(const ContainerInput& i
 }
 
 std::expected<void, ContainerRefusal> check_requests(const ContainerInput& input,
-                                                     ContainerRole role, const NodeInput& node) {
-  if (role == ContainerRole::kExempt) return {};
+                                                     const RoleOfContainer& role,
+                                                     const NodeInput& node) {
+  if (role.role == ContainerRole::kExempt) return {};
   if (const std::string* key = asking_annotation(input.sandbox)) {
     return refuse(input, "the annotation " + in_quotes(*key) +
                              " of its pod asks for GPUs by CDI; GPUs are given only by "
                              "reservations and device plug-ins");
   }
-  // What the kubelet gives a container with limits of nvidia.com/* is from its device plug-in.
-  if (role == ContainerRole::kKubeletAssigned) return {};
+  // Variables, mounts and devices of a container with limits are from its device plug-in.
+  if (role.role == ContainerRole::kKubeletAssigned && !role.by_claims) return {};
   if (const MountView* mount = asking_mount(input.container.mounts)) {
     return refuse(input, "its mount at " + in_quotes(mount->destination) +
                              " asks NVIDIA's runtime for GPUs; remove the mount");
   }
+  if (role.by_claims) return {};  // its CDI devices and their nodes are from drivers of DRA
   const PodContainerView* shown = find_container(input);
   if (const std::string* device = gpu_device(input.container.cdi_devices)) {
     return refuse(input,
                   "the kubelet gives it the CDI device " + in_quotes(*device) +
-                      ", but it has no limit of nvidia.com/* and no claim",
+                      ", but it has no limit of nvidia.com/gpu or nvidia.com/mig-* and no claim",
                   shown == nullptr);
   }
   const DeviceNodeView* device = gpu_node(input.container.devices, node.files);

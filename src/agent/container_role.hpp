@@ -12,6 +12,9 @@ namespace snug::agent {
 struct RoleOfContainer {
   ContainerRole role = ContainerRole::kOrdinary;
   const model::ReservedContainer* reserved = nullptr;  // only with kReserved
+  /// Only with kKubeletAssigned: by claims alone. Drivers of DRA give devices by CDI, so that a
+  /// variable or mount of the container asks for other GPUs.
+  bool by_claims = false;
 };
 
 /// The container in the pod's specification; null: the watch does not know it yet.
@@ -29,7 +32,7 @@ struct RoleOfContainer {
 /// Refuses the requests for GPUs that a container of this role may not make: in annotations,
 /// mounts, CDI devices and device nodes that it has before any plug-in changed it.
 [[nodiscard]] std::expected<void, ContainerRefusal> check_requests(const ContainerInput& input,
-                                                                   ContainerRole role,
+                                                                   const RoleOfContainer& role,
                                                                    const NodeInput& node);
 
 }  // namespace snug::agent

@@ -57,10 +57,10 @@ std::expected<void, ContainerRefusal> validate_container(const ContainerInput& i
           ? std::string()
           : CdiSpec{.device = cdi_device_name(input.sandbox.uid, input.container.name)}
                 .qualified_name();
-  auto checked = check_requests(input, role->role, node);
+  auto checked = check_requests(input, *role, node);
   if (checked) checked = check_additions(input, all, node, own);
   if (!checked) return checked;
-  if (role->role == ContainerRole::kKubeletAssigned) {
+  if (role->role == ContainerRole::kKubeletAssigned && !role->by_claims) {
     const bool changes = std::ranges::any_of(all.env, [](const auto& change) {
       return change.first == kVisibleDevices || change.first == "-" + std::string(kVisibleDevices);
     });

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent_codec/object_reader.hpp"
+#include "snug/request/pod_request_parser.hpp"
 #include "snug/request/quantity.hpp"
 
 namespace snug::agent_codec {
@@ -26,11 +27,11 @@ bool is_own_reference(std::string_view field_path) {
   return field_path.starts_with('\'') || field_path.starts_with('.');
 }
 
-/// Whether one of the resources nvidia.com/* is more than 0. The kubelet gives nothing for 0.
-bool names_gpus(ObjectReader& reader, const JsonPlace& amounts) {
+/// Whether one of the limits is for GPUs and more than 0. The kubelet gives nothing for 0.
+bool limits_gpus(ObjectReader& reader, const JsonPlace& limits) {
   bool found = false;
-  reader.each_member(amounts, [&](std::string_view resource, const JsonPlace& amount) {
-    if (!resource.starts_with("nvidia.com/")) return;
+  reader.each_member(limits, [&](std::string_view resource, const JsonPlace& amount) {
+    if (!request::is_kubelet_gpu_resource(resource)) return;
     const auto units = request::parse_quantity(reader.text(amount));
     if (!units) return reader.report(amount, "must be a quantity");
     found = found || *units > 0;
@@ -38,15 +39,13 @@ bool names_gpus(ObjectReader& reader, const JsonPlace& amounts) {
   return found;
 }
 
-bool is_kubelet_assigned(ObjectReader& reader, const JsonPlace& container) {
+void read_resources(ObjectReader& reader, const JsonPlace& container,
+                    agent::PodContainerView& view) {
   const JsonPlace resources = reader.member(container, "resources");
   const JsonPlace limits = reader.member(resources, "limits");
-  const JsonPlace requests = reader.member(resources, "requests");
+  view.kubelet_assigned = limits_gpus(reader, limits);
   const JsonPlace claims = reader.member(resources, "claims");
-  bool assigned = names_gpus(reader, limits);
-  assigned = names_gpus(reader, requests) || assigned;
-  reader.each_item(claims, [&](const JsonPlace&) { assigned = true; });
-  return assigned;
+  reader.each_item(claims, [&](const JsonPlace&) { view.has_claims = true; });
 }
 
 bool sets_visible_devices(ObjectReader& reader, const JsonPlace& container) {
@@ -69,7 +68,7 @@ agent::PodContainerView read_container(ObjectReader& reader, const JsonPlace& co
   agent::PodContainerView view;
   const JsonPlace name = reader.member(container, "name");
   view.name = reader.required_text(name);
-  view.kubelet_assigned = is_kubelet_assigned(reader, container);
+  read_resources(reader, container, view);
   const JsonPlace security = reader.member(container, "securityContext");
   const JsonPlace privileged = reader.member(security, "privileged");
   view.privileged = reader.boolean(privileged);

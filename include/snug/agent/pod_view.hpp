@@ -12,9 +12,11 @@ namespace snug::agent {
 
 struct PodContainerView {
   std::string name;
-  /// Whether the kubelet gives it GPUs: it has a limit of a resource nvidia.com/*, or claims of
-  /// DRA.
+  /// Whether it has a limit of a resource by which a device plug-in gives GPUs or slices
+  /// (request::is_kubelet_gpu_resource).
   bool kubelet_assigned = false;
+  /// Whether it has claims, for which drivers of Dynamic Resource Allocation (DRA) give devices.
+  bool has_claims = false;
   bool privileged = false;
   /// Whether the container's `env` or `envFrom` in the pod's specification may set
   /// NVIDIA_VISIBLE_DEVICES. The value in an image does not count.

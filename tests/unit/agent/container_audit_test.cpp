@@ -92,6 +92,19 @@ TEST(ContainerAuditTest, AGpuThatTheRoleDoesNotGiveIsFound) {
          c.pod->containers[0].kubelet_assigned = true;
          c.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
        }},
+      {"", AuditKind::kForeignGpu,
+       [](Case& c) {
+         c.pod->containers[0].has_claims = true;
+         c.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
+         c.container.env = {"NVIDIA_VISIBLE_DEVICES=void"};
+       }},
+      {"NVIDIA_VISIBLE_DEVICES=\"all\", so NVIDIA's runtime may have given it GPUs, which its "
+       "claims do not give",
+       AuditKind::kForeignGpu,
+       [](Case& c) {
+         c.pod->containers[0].has_claims = true;
+         c.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
+       }},
       {"", AuditKind::kForeignGpu,  // not known yet
        [](Case& c) {
          c.pod.reset();

@@ -155,6 +155,12 @@ TEST(ContainerDecisionTest, OnlyTheSpecificationAndTheOperatorMakeAnUnchangedCon
              "u-1", "n1", {{"main", "", model::KubeletUnits{"nvidia.com/gpu", 1}}}};
        },
        ContainerRole::kKubeletAssigned},
+      {"limits beside claims",
+       [assigned](Case& c) {
+         assigned(c);
+         c.pod->containers[0].has_claims = true;
+       },
+       ContainerRole::kKubeletAssigned},
       {"limits beside a reservation for another pod",
        [assigned](Case& c) {
          assigned(c);
@@ -169,6 +175,7 @@ TEST(ContainerDecisionTest, OnlyTheSpecificationAndTheOperatorMakeAnUnchangedCon
          c.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
          c.sandbox.annotations["nvidia.cdi.k8s.io/container.main"] =
              "management.nvidia.com/gpu=all";
+         c.pod->containers[0].has_claims = true;
        },
        ContainerRole::kExempt},
   };
@@ -239,6 +246,22 @@ TEST(ContainerDecisionTest, WhateverElseAContainerSaysItGetsVoid) {
     ASSERT_TRUE(decision) << decision.error().sentence;
     EXPECT_EQ(*decision,
               (ContainerDecision{.role = ContainerRole::kOrdinary,
+                                 .adjustment = {.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}}));
+  }
+}
+
+TEST(ContainerDecisionTest, ClaimsGiveWhatTheKubeletGaveAndNothingByTheVariable) {
+  for (const bool sets_variable : {false, true}) {
+    Case c;
+    c.pod->containers[0].has_claims = true;
+    c.pod->containers[0].sets_visible_devices = sets_variable;
+    c.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
+    c.container.cdi_devices = {"k8s.gpu.nvidia.com/claim=1-gpu-0"};
+    c.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
+    const auto decision = c.decide();
+    ASSERT_TRUE(decision) << decision.error().sentence;
+    EXPECT_EQ(*decision,
+              (ContainerDecision{.role = ContainerRole::kKubeletAssigned,
                                  .adjustment = {.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}}));
   }
 }
@@ -328,6 +351,7 @@ TEST(ContainerDecisionTest, RequestsByOtherWaysAreRefused) {
   };
   const Change reserved = [](Case& c) { c.reserve({whole(0, "GPU-a")}); };
   const Change assigned = [](Case& c) { c.pod->containers[0].kubelet_assigned = true; };
+  const Change claims = [](Case& c) { c.pod->containers[0].has_claims = true; };
   const auto annotation = [](std::string key, std::string value) {
     return [key, value](Case& c) { c.sandbox.annotations[key] = value; };
   };
@@ -335,6 +359,7 @@ TEST(ContainerDecisionTest, RequestsByOtherWaysAreRefused) {
   expect_refusals({
       {"its mount at", false, mount},
       {"its mount at", false, both(reserved, mount)},
+      {"its mount at", false, both(claims, mount)},
       {"the kubelet gives it the CDI device \"nvidia.com/gpu=0\"", false, device},
       {"the kubelet gives it the CDI device", false, both(reserved, device)},
       {"it has the device node \"/dev/x\"", false, node},
@@ -343,6 +368,8 @@ TEST(ContainerDecisionTest, RequestsByOtherWaysAreRefused) {
        annotation("nvidia.cdi.k8s.io/container.main", "management.nvidia.com/gpu=all")},
       {R"(the annotation "cdi.k8s.io/a")", false,
        both(assigned, annotation("cdi.k8s.io/a", "k8s.device-plugin.nvidia.com/gpu=GPU-b"))},
+      {R"(the annotation "cdi.k8s.io/a")", false,
+       both(claims, annotation("cdi.k8s.io/a", "nvidia.com/gpu=all"))},
       {R"(the annotation "cdi.k8s.io/a")", false,
        both(reserved, annotation("cdi.k8s.io/a", "v.example/nic=0, snug.dev/gpu=u-9_main"))},
       {"remove the variable from env", false,

@@ -102,6 +102,16 @@ TEST(ContainerValidationTest, ADeviceNodeOfAPrivilegedContainerIsOutsideOfTheGua
   EXPECT_TRUE(c.validate(adjustment));
 }
 
+TEST(ContainerValidationTest, AContainerWithClaimsKeepsItsDevicesAndVoid) {
+  Case c;
+  c.pod->containers[0].has_claims = true;
+  c.container.cdi_devices = {"k8s.gpu.nvidia.com/claim=1-gpu-0"};
+  c.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
+  EXPECT_TRUE(c.validate({.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}));
+  EXPECT_FALSE(c.validate({.env = {{"NVIDIA_VISIBLE_DEVICES", "all"}}}));
+  EXPECT_FALSE(c.validate({}));
+}
+
 TEST(ContainerValidationTest, WhatIsRefusedAtCreationIsRefusedAgain) {
   Case c;
   const Adjustment adjustment{.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}};

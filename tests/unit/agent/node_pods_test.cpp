@@ -112,18 +112,24 @@ TEST(NodePodsTest, TheKubeletAssignsWhatAskedForMoreThanNothing) {
   struct Row {
     std::string resources;
     bool assigned;
+    bool has_claims = false;
   };
   const Row rows[] = {{R"("limits":{"nvidia.com/gpu":"1"})", true},
-                      {R"("requests":{"nvidia.com/mig-1g.5gb":"2"})", true},
+                      {R"("limits":{"nvidia.com/mig-1g.5gb":"2"})", true},
                       {R"("limits":{"nvidia.com/gpu":"0"})", false},
                       {R"("limits":{"nvidia.com/gpu":"0","nvidia.com/gpu.shared":"1k"})", true},
+                      {R"("limits":{"nvidia.com/mig-1g.5gb.shared":"1"})", true},
                       {R"("limits":{"cpu":"1","memory":"1Gi","amd.com/gpu":"1"})", false},
-                      {R"("claims":[{"name":"gpu"}])", true},
+                      {R"("limits":{"nvidia.com/gpumem":"1","nvidia.com/gpu.share":"1"})", false},
+                      {R"("limits":{"nvidia.com/mig":"1","nvidia.com/":"many"})", false},
+                      {R"("requests":{"nvidia.com/gpu":"1"})", false},
+                      {R"("claims":[{"name":"gpu"}])", false, true},
+                      {R"("claims":[{"name":"g"}],"limits":{"nvidia.com/gpu":"1"})", true, true},
                       {R"("claims":[],"limits":null)", false}};
   for (const Row& row : rows) {
-    EXPECT_EQ(container_with(R"("resources":{)" + row.resources + "}").kubelet_assigned,
-              row.assigned)
-        << row.resources;
+    const agent::PodContainerView view = container_with(R"("resources":{)" + row.resources + "}");
+    EXPECT_EQ(view.kubelet_assigned, row.assigned) << row.resources;
+    EXPECT_EQ(view.has_claims, row.has_claims) << row.resources;
   }
 }
 
