@@ -22,17 +22,16 @@ void EnforcementProof::settle(bool fails_closed) {
 }
 
 void EnforcementProof::probe_requested() {
-  if (settled_) return;
-  if (requested_) {
+  if (requested_ && !settled_) {
     settle(true);
     return;
   }
-  requested_ = true;
+  requested_ = !settled_;
 }
 
 void EnforcementProof::probe_created() {
   // The request may have been made while an earlier agent had registered the plug-in.
-  if (settled_ || !requested_) return;
+  if (!requested_) return;
   settle(false);
 }
 

@@ -6,7 +6,8 @@
 // The evidence comes from the runtime itself: as a plug-in, the agent sees the request to create
 // the probe, and afterwards whether it was created. A second request without a creation in between
 // proves that the runtime refused the first one. The kubelet's status of the probe proves it
-// earlier if it changes to refused after a request.
+// earlier if it changes to refused after a request. That change may have been reported late, so the
+// creation of a probe that was requested before the proof still disproves it.
 //
 // A proof is about the runtime, not about the agent: a claim that the node already carries stands
 // until it is disproved, so that a restart of the agent changes nothing.
@@ -46,9 +47,9 @@ class EnforcementProof {
   bool fails_closed_ = false;
   bool connected_ = false;
   bool validates_ = false;
-  bool settled_ = false;    // on this connection
-  bool requested_ = false;  // on this connection, and not created since
-  bool shown_refused_ = false;
+  bool settled_ = false;       // on this connection
+  bool requested_ = false;     // on this connection, without the plug-in, and not created since
+  bool shown_refused_ = true;  // what is shown first may be older than all requests
 };
 
 }  // namespace snug::agent

@@ -1,0 +1,194 @@
+// The proof that the container runtime fails closed, and what feeds it.
+#include "snug/agent_service/enforcement.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/test_objects.hpp"
+
+namespace snug::enforcement_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Applies the events, words of the list below, one after the other.
+agent::EnforcementProof after(std::string_view events) {
+  agent::EnforcementProof proof;
+  for (const std::string& event : split(events, ' ')) {
+    if (event == "claimed") proof.claimed();
+    if (event == "connected") proof.runtime_connected(true);
+    if (event == "too-old") proof.runtime_connected(false);
+    if (event == "lost") proof.runtime_disconnected();
+    if (event == "asked") proof.probe_requested();
+    if (event == "created") proof.probe_created();
+    if (event == "waits") proof.probe_shown(false);
+    if (event == "refused") proof.probe_shown(true);
+  }
+  return proof;
+}
+
+struct ProofRow {
+  std::string_view events;
+  bool fails_closed;
+  bool is_settled;
+  std::string_view explanation;  // a part
+};
+
+constexpr std::string_view kRefuses = "refuses containers whose required plug-in is absent";
+constexpr std::string_view kCreated = "created a container whose required plug-in was absent";
+constexpr std::string_view kNotAsked = "the runtime has not been asked yet";
+constexpr std::string_view kStands = "the proof of an earlier agent stands";
+constexpr std::string_view kTooOld = "cannot refuse containers whose plug-in is absent";
+constexpr std::string_view kLost = "the container runtime is not connected";
+
+void expect_states(const std::vector<ProofRow>& rows) {
+  for (const ProofRow& row : rows) {
+    SCOPED_TRACE(row.events);
+    const agent::EnforcementProof proof = after(row.events);
+    EXPECT_EQ(proof.fails_closed(), row.fails_closed);
+    EXPECT_EQ(proof.is_settled(), row.is_settled);
+    EXPECT_THAT(proof.explanation(), HasSubstr(row.explanation));
+  }
+}
+
+TEST(EnforcementProofTest, ASecondRequestWithoutACreationProvesThatTheRuntimeRefuses) {
+  expect_states({
+      {"", false, false, kLost},
+      {"connected", false, false, kNotAsked},
+      {"connected asked", false, false, kNotAsked},
+      {"connected asked asked", true, true, kRefuses},
+      {"connected asked created", false, true, kCreated},
+      {"connected asked created asked asked", false, true, kCreated},
+      {"connected created", false, true, kCreated},
+      {"connected asked asked asked created", true, true, kRefuses},  // with the plug-in
+  });
+}
+
+TEST(EnforcementProofTest, AStatusProvesARefusalOnlyIfItChangesAfterARequest) {
+  expect_states({
+      {"connected waits asked refused", true, true, kRefuses},
+      {"connected waits refused asked refused", false, false, kNotAsked},
+      {"connected waits refused", false, false, kNotAsked},
+      {"connected waits asked waits", false, false, kNotAsked},
+      // What is shown first may be older than the request.
+      {"connected asked refused", false, false, kNotAsked},
+      {"refused connected asked refused created", false, true, kCreated},
+      {"connected asked refused waits refused", true, true, kRefuses},
+      // The kubelet reports a refusal before the reconnection only now.
+      {"connected waits asked asked lost connected asked refused created", false, true, kCreated},
+      {"connected waits asked refused lost connected asked refused", true, false, kStands},
+      {"connected waits asked refused lost connected asked refused created", false, true, kCreated},
+      {"connected asked asked created", false, true, kCreated},
+  });
+}
+
+TEST(EnforcementProofTest, AClaimStandsUntilItIsDisproved) {
+  expect_states({
+      {"claimed", true, false, kLost},
+      {"claimed connected", true, false, kStands},
+      {"claimed connected asked", true, false, kStands},
+      {"claimed connected asked asked", true, true, kRefuses},
+      {"claimed connected asked created", false, true, kCreated},
+      {"claimed too-old", false, true, kTooOld},
+      {"connected claimed", true, false, kStands},
+      {"connected asked created claimed", false, true, kCreated},  // disproved before
+      {"too-old claimed", false, true, kTooOld},
+  });
+}
+
+TEST(EnforcementProofTest, EachConnectionIsProvedAnew) {
+  expect_states({
+      {"connected asked asked lost", true, true, kLost},
+      {"connected asked asked lost connected", true, false, kStands},
+      {"connected asked lost connected asked", false, false, kNotAsked},
+      {"connected asked asked lost connected asked created", false, true, kCreated},
+      {"connected asked asked lost too-old", false, true, kTooOld},
+      {"too-old lost connected asked asked", true, true, kRefuses},
+  });
+}
+
+class EnforcementKeeperTest : public ::testing::Test {
+ protected:
+  static agent::SandboxView sandbox(const std::string& uid) {
+    return {.id = "s-" + uid, .name = "snug-agent-x", .uid = uid, .name_space = "snug"};
+  }
+  static agent::ContainerView container(const std::string& name) {
+    return {.id = "c-" + name, .name = name};
+  }
+  void ask(const std::string& uid, const std::string& name) {
+    keeper.container_requested(sandbox(uid), container(name));
+  }
+  void create(const std::string& uid, const std::string& name) {
+    keeper.container_created(sandbox(uid), container(name));
+  }
+  void show(const std::string& uid, const std::string& name, const std::string& reason,
+            const std::string& message) {
+    keeper.own_pod_shown(
+        {.uid = uid,
+         .containers = {{.name = name, .waiting_reason = reason, .waiting_message = message}}});
+  }
+
+  agent_service::EnforcementKeeper keeper{{"snug", "snug-agent-x", "own"}};
+};
+
+TEST_F(EnforcementKeeperTest, OnlyTheProbeOfTheOwnPodCounts) {
+  keeper.runtime_connected(true);
+  const std::vector<std::pair<std::string, std::string>> others = {
+      {"other", "probe"}, {"own", "agent"}, {"own", ""}, {"", "probe"}};
+  for (const auto& [uid, name] : others) {
+    for (int i = 0; i < 3; ++i) ask(uid, name);
+    create(uid, name);
+  }
+  EXPECT_FALSE(keeper.state().is_settled);
+  ask("own", "probe");
+  EXPECT_FALSE(keeper.state().is_settled);
+  ask("own", "probe");
+  EXPECT_TRUE(keeper.state().is_settled);
+  EXPECT_TRUE(keeper.state().fails_closed);
+}
+
+TEST_F(EnforcementKeeperTest, TheStatusOfTheProbeCountsIfItNamesThePlugIn) {
+  const std::string reason = "CreateContainerError";
+  const std::string message =
+      R"(validator "default" rejected: missing required plugin "snug-probe")";
+  keeper.runtime_connected(true);
+  show("own", "probe", "ContainerCreating", "");
+  ask("own", "probe");
+  show("own", "probe", "ImagePullBackOff", message);
+  show("own", "probe", reason, "the image is gone");
+  show("own", "agent", reason, message);
+  show("other", "probe", reason, message);
+  EXPECT_FALSE(keeper.state().is_settled);
+  show("own", "probe", reason, message);
+  EXPECT_TRUE(keeper.state().fails_closed);
+  EXPECT_TRUE(keeper.state().is_settled);
+}
+
+TEST_F(EnforcementKeeperTest, AnAgentInNoPodProvesNothing) {
+  agent_service::EnforcementKeeper outside{{}};
+  outside.runtime_connected(true);
+  for (int i = 0; i < 3; ++i) {
+    outside.container_requested({}, {.name = std::string(agent_service::kProbeContainer)});
+  }
+  outside.own_pod_shown({.containers = {{.name = "probe"}}});
+  EXPECT_FALSE(outside.state().is_settled);
+}
+
+TEST_F(EnforcementKeeperTest, TheStateSaysWhetherTheRuntimeIsConnected) {
+  EXPECT_FALSE(keeper.state().is_connected);
+  keeper.claimed();
+  EXPECT_TRUE(keeper.state().fails_closed);
+  keeper.runtime_connected(true);
+  EXPECT_TRUE(keeper.state().is_connected);
+  EXPECT_THAT(keeper.state().explanation, HasSubstr(kStands));
+  keeper.runtime_disconnected();
+  EXPECT_FALSE(keeper.state().is_connected);
+  EXPECT_TRUE(keeper.state().fails_closed);
+}
+
+}  // namespace
+}  // namespace snug::enforcement_test
