@@ -99,6 +99,18 @@ std::expected<void, ContainerRefusal> add_slice(SortedNodes& nodes, const MigSli
   return {};
 }
 
+/// The control node without which no program can use a GPU; empty: both exist. The driver makes
+/// them when it is first used.
+std::string_view missing_control_node(const DriverFiles& files) {
+  for (const std::string_view path : {"/dev/nvidiactl", "/dev/nvidia-uvm"}) {
+    if (std::ranges::find(files.control_nodes, path, &DriverNode::path) ==
+        files.control_nodes.end()) {
+      return path;
+    }
+  }
+  return {};
+}
+
 std::expected<void, ContainerRefusal> add_device(SortedNodes& nodes,
                                                  const model::ReservedDevice& device,
                                                  const NodeInput& node) {
@@ -128,17 +140,24 @@ std::expected<std::vector<DriverNode>, ContainerRefusal> reserved_nodes(
     const auto added = add_device(nodes, device, node);
     if (!added) return std::unexpected(added.error());
   }
-  // Without these two, no program can use a GPU. The driver makes them when it is first used.
-  for (const std::string_view path : {"/dev/nvidiactl", "/dev/nvidia-uvm"}) {
-    if (std::ranges::find(node.files.control_nodes, path, &DriverNode::path) ==
-        node.files.control_nodes.end()) {
-      return not_there("the device node " + std::string(path) + " does not exist on the host");
-    }
+  if (const std::string_view path = missing_control_node(node.files); !path.empty()) {
+    return not_there("the device node " + std::string(path) + " does not exist on the host");
   }
   std::vector<DriverNode> all = std::move(nodes.gpus);
   all.insert(all.end(), node.files.control_nodes.begin(), node.files.control_nodes.end());
   all.insert(all.end(), nodes.capabilities.begin(), nodes.capabilities.end());
   return all;
+}
+
+bool has_all_nodes(const NodeDevices& devices, const DriverFiles& files) {
+  SortedNodes nodes;
+  const auto has_nodes = [&](const DeviceReport& gpu) {
+    return add_gpu(nodes, gpu, files) &&
+           std::ranges::all_of(gpu.mig_slices, [&](const MigSliceReport& slice) {
+             return add_slice(nodes, slice, gpu, files).has_value();
+           });
+  };
+  return missing_control_node(files).empty() && std::ranges::all_of(devices.gpus, has_nodes);
 }
 
 }  // namespace snug::agent

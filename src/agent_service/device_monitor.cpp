@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "snug/agent/container_decision.hpp"
+
 namespace snug::agent_service {
 namespace {
 
@@ -29,6 +31,11 @@ void log_health(service::Log& log, const agent::NodeDevices& before,
 
 }  // namespace
 
+bool DeviceMonitor::has_files_of(const agent::NodeDevices& devices) const {
+  return files_error_.empty() && has_same_files(devices, last_->devices) &&
+         agent::has_all_nodes(devices, last_->files);
+}
+
 void DeviceMonitor::find_files(const agent::NodeDevices& devices, NodeKnowledge& knowledge) {
   auto files = parts_.host.driver_files(devices.driver_version);
   if (files) {
@@ -51,6 +58,7 @@ void DeviceMonitor::read() {
                      answers ? "the GPU driver answers again" : "the GPU driver does not answer",
                      {{"reason", answers ? std::string_view() : devices.error().message}});
   }
+  const bool answers_again = answers && !answers_;
   answers_ = answers;
   auto knowledge = std::make_shared<NodeKnowledge>();
   {
@@ -70,8 +78,9 @@ void DeviceMonitor::read() {
     }
   }
   log_health(parts_.log, last_->devices, knowledge->devices);
-  if (knowledge->devices.gpus.empty() ||
-      (has_same_files(knowledge->devices, last_->devices) && files_error_.empty())) {
+  const bool has_files = !answers || knowledge->devices.gpus.empty() ||
+                         (!answers_again && has_files_of(knowledge->devices));
+  if (has_files) {
     knowledge->files = last_->files;
   } else {
     find_files(knowledge->devices, *knowledge);

@@ -82,6 +82,9 @@ struct ContainerRefusal {
 [[nodiscard]] std::expected<ContainerDecision, ContainerRefusal> decide_container(
     const ContainerInput& input, const NodeInput& node);
 
+/// Whether the files have every device node that a reservation on the node may need.
+[[nodiscard]] bool has_all_nodes(const NodeDevices& devices, const DriverFiles& files);
+
 /// Judges what all plug-ins together do to the container. `input.container` is the container before
 /// any of them changed it.
 [[nodiscard]] std::expected<void, ContainerRefusal> validate_container(const ContainerInput& input,

@@ -1,6 +1,7 @@
 // Reads the GPUs, judges their health and passes the result on: to the NodeBook for containers that
 // are created, and as the inventory for the node. The files of the driver are searched again when
-// the driver's version or its GPUs and slices change.
+// the driver's version or its GPUs and slices change or the driver answers again, and as long as a
+// device node is missing: the driver makes some of them only when it is used.
 //
 // Thread-safety: one thread calls read(), another one wait_for_event().
 #pragma once
@@ -43,6 +44,8 @@ class DeviceMonitor {
   [[nodiscard]] bool has_read() const SNUG_EXCLUDES(mutex_);
 
  private:
+  /// Whether the files of the last report are those of `devices`.
+  [[nodiscard]] bool has_files_of(const agent::NodeDevices& devices) const;
   void find_files(const agent::NodeDevices& devices, NodeKnowledge& knowledge);
 
   const Parts parts_;

@@ -1,0 +1,85 @@
+// Fakes of the ports of the agent's use cases: the files of the host in memory, and metrics that
+// are noted. One thread uses them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snug/agent_service/agent_metrics.hpp"
+#include "snug/agent_service/ports.hpp"
+
+namespace snug {
+
+/// While an error is set, the calls fail with it.
+class FakeHostFiles final : public agent_service::HostFilesPort {
+ public:
+  base::Result<agent::DriverFiles> driver_files(std::string_view driver_version) override {
+    searches.emplace_back(driver_version);
+    if (files_error) return std::unexpected(*files_error);
+    return files;
+  }
+  base::Result<std::string> boot_id() override { return "b"; }
+  base::Result<void> write_cdi_spec(std::string_view name, std::string_view json) override {
+    if (write_error) return std::unexpected(*write_error);
+    specs.insert_or_assign(std::string(name), json);
+    return {};
+  }
+  base::Result<void> remove_cdi_spec(std::string_view name) override {
+    if (remove_error) return std::unexpected(*remove_error);
+    specs.erase(std::string(name));
+    return {};
+  }
+  base::Result<std::vector<std::string>> cdi_specs(std::string_view prefix) override {
+    if (list_error) return std::unexpected(*list_error);
+    std::vector<std::string> names;
+    for (const auto& [name, json] : specs) {
+      if (name.starts_with(prefix)) names.push_back(name);
+    }
+    return names;
+  }
+  [[nodiscard]] std::vector<std::string> spec_names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, json] : specs) names.push_back(name);
+    return names;
+  }
+
+  agent::DriverFiles files;
+  std::map<std::string, std::string> specs;
+  std::vector<std::string> searches;  // the versions for which files were searched
+  std::optional<base::Error> files_error;
+  std::optional<base::Error> write_error;
+  std::optional<base::Error> remove_error;
+  std::optional<base::Error> list_error;
+};
+
+/// Notes each metric as words.
+class NotingAgentMetrics final : public agent_service::AgentMetrics {
+ public:
+  void creation_answered(agent_service::CreationAnswer answer, std::int64_t /*us*/) override {
+    note("created " + std::string(agent_service::kCreationAnswerNames[answer]));
+  }
+  void validation_answered(bool accepted) override { note(accepted ? "accepted" : "rejected"); }
+  void audited(std::int64_t violations, std::int64_t outside) override {
+    note("audited " + std::to_string(violations) + " " + std::to_string(outside));
+  }
+  void devices_read(bool ok, std::int64_t healthy, std::int64_t unhealthy) override {
+    note(std::string(ok ? "read " : "not read ") + std::to_string(healthy) + " " +
+         std::to_string(unhealthy));
+  }
+  void runtime_connected(bool connected) override { note(connected ? "connected" : "lost"); }
+  void fails_closed(bool closed) override { note(closed ? "closed" : "open"); }
+  void node_written(bool ok) override { note(ok ? "written" : "not written"); }
+
+  std::vector<std::string> take() { return std::exchange(notes_, {}); }
+
+ private:
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+
+  std::vector<std::string> notes_;
+};
+
+}  // namespace snug
