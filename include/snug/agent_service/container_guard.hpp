@@ -70,7 +70,7 @@ class ContainerGuard final : public RuntimeSink {
     std::vector<agent::SandboxView> sandboxes;
     std::vector<agent::ContainerView> containers;
   };
-  /// A container with what is known about it; `input` refers to the other members.
+  /// What is known about the containers of a sandbox.
   struct Known {
     PodBook::PodRef pod;
     std::optional<agent::ReadReservation> reservation;

@@ -37,8 +37,8 @@ struct AgentOptions {
   obs::LogOptions log;
 };
 
-/// Reads the command line and the variables NODE_NAME, POD_NAMESPACE, POD_NAME and POD_UID. An
-/// error is kInvalid, and the program exits with code 2.
+/// Reads the command line and the variable NODE_NAME. An error is kInvalid, and the program exits
+/// with code 2.
 [[nodiscard]] base::Result<AgentOptions> read_agent_options(int argc, const char* const* argv);
 
 }  // namespace snug::config
