@@ -65,6 +65,11 @@ TEST(ContainerAuditTest, AGpuThatTheRoleDoesNotGiveIsFound) {
          c.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
          c.container.state = ContainerState::kStopped;
        }},
+  });
+}
+
+TEST(ContainerAuditTest, AGpuBesideThoseThatTheRoleGivesIsFound) {
+  expect_findings({
       {"", AuditKind::kForeignGpu, reserved_and_running},
       {"\"/dev/nvidia0\", which its reservation does not have", AuditKind::kForeignGpu,
        [](Case& c) {
