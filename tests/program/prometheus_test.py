@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from cluster_test import TwoNodes, pod
-from programs import ROOT, fetch, run, start
+from programs import ROOT, fetch, run, start, start_agent
 
 SCRAPE = ROOT / "deploy/alerts/scrape.yaml"
 RULES = ROOT / "deploy/alerts/rules.yaml"
@@ -119,9 +119,12 @@ class PrometheusTest(TwoNodes):
 
     def test_promtool_finds_nothing_wrong_with_a_scrape(self):
         file = self.folder / "metrics.txt"
-        file.write_text(self.scrape())
-        done = run("bash", "-c", f"promtool check metrics < {file}")
-        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        with urllib.request.urlopen(start_agent(self, self.folder) + "/metrics", timeout=10) as answer:
+            of_agent = answer.read().decode()
+        for text in (self.scrape(), of_agent):
+            file.write_text(text)
+            done = run("bash", "-c", f"promtool check metrics < {file}")
+            self.assertEqual((done.returncode, done.stdout), (0, ""))
 
     def test_a_scrape_agrees_with_the_cluster(self):
         _, cluster = fetch(self.admin + "/v1/cluster")
@@ -173,13 +176,14 @@ class PrometheusTest(TwoNodes):
     def test_the_scrape_configuration_is_valid_and_asks_the_service(self):
         done = run("promtool", "check", "config", SCRAPE)
         self.assertEqual(done.returncode, 0, done.stdout)
-        [job] = yaml.safe_load(SCRAPE.read_text())["scrape_configs"]
-        [service] = [value for value in yaml.safe_load_all((ROOT / "deploy/dedicated.yaml").read_text())
-                     if value["kind"] == "Service"]
-        metadata, [port] = service["metadata"], service["spec"]["ports"]
-        self.assertEqual(job["dns_sd_configs"], [
-            {"names": [f"_{port['name']}._tcp.{metadata['name']}.{metadata['namespace']}.svc"]}])
-        self.assertEqual(service["spec"]["clusterIP"], "None", "the DNS would have one address for all replicas")
+        jobs = yaml.safe_load(SCRAPE.read_text())["scrape_configs"]
+        for job, manifest in zip(jobs, ("dedicated.yaml", "agent.yaml"), strict=True):
+            [service] = [value for value in yaml.safe_load_all((ROOT / "deploy" / manifest).read_text())
+                         if value["kind"] == "Service"]
+            metadata, [port] = service["metadata"], service["spec"]["ports"]
+            self.assertEqual(job["dns_sd_configs"], [
+                {"names": [f"_{port['name']}._tcp.{metadata['name']}.{metadata['namespace']}.svc"]}])
+            self.assertEqual(service["spec"]["clusterIP"], "None", "the DNS would have one address for all replicas")
 
     def test_a_snug_that_is_scraped_is_not_absent(self):
         prometheus = self.start_prometheus()
