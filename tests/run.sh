@@ -243,7 +243,7 @@ run_demo() {
 }
 
 run_programs() {
-  built snug-extender && built snugctl || return
+  built snug-extender && built snugctl && built snug-agent || return
   SNUG_PROGRAMS=$BUILD QUIETLY_TAIL=200 run_summarized programs 1200 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
 }
 
