@@ -121,8 +121,8 @@ struct Agent::Parts {
   agent_service::IdleRuntimeSink idle;
   std::unique_ptr<nri::NriPlugin> probe_plugin;  // null: not registered; used by tick() alone
   ProbeLink probe_link;
-  std::optional<agent_service::InventoryPublisher> publisher;
-  std::optional<agent_service::Heartbeat> heartbeat;
+  std::unique_ptr<agent_service::InventoryPublisher> publisher;
+  std::unique_ptr<agent_service::Heartbeat> heartbeat;
   std::unique_ptr<http::AdminServer> admin;
   std::string boot_id;
   base::TimePoint next_claim = base::TimePoint::min();
@@ -157,8 +157,8 @@ base::Result<void> Agent::open_kubernetes() {
   parts.node = std::make_unique<kube::KubeNode>(*endpoint, kube_options, context, options_.node);
   parts.node_pods =
       std::make_unique<kube::KubeNodePods>(*endpoint, kube_options, context, options_.node);
-  parts.publisher.emplace(*parts.node, parts.log);
-  parts.heartbeat.emplace(*parts.node, parts.log);
+  parts.publisher = std::make_unique<agent_service::InventoryPublisher>(*parts.node, parts.log);
+  parts.heartbeat = std::make_unique<agent_service::Heartbeat>(*parts.node, parts.log);
   return {};
 }
 
@@ -244,10 +244,11 @@ void Agent::adopt_claim() {
   const auto marks = parts.node->read_marks();
   if (!marks) return;
   parts.claim_known = true;
-  if (!marks->inventory) return;
+  const std::optional<std::string>& published = marks->inventory;
+  if (!published) return;
   const model::NodeFacts facts{.name = options_.node,
                                .boot_id = parts.boot_id,
-                               .annotations = {{"snug.dev/inventory", *marks->inventory}}};
+                               .annotations = {{"snug.dev/inventory", *published}}};
   const model::NodeInventory inventory = codec::read_inventory(facts, parts.limits);
   if (inventory.closed_to_all == model::ReasonCode::kNone &&
       inventory.enforcement == model::Enforcement::kFailClosed) {
@@ -274,7 +275,9 @@ void Agent::steer_probe() {
                         .name = std::string(agent_service::kProbePlugin),
                         .index = "11"},
         parts.idle, parts.log);
-    static_cast<void>(parts.probe_plugin->start());
+    if (const auto started = parts.probe_plugin->start(); !started) {
+      parts.log.write(service::LogLevel::kError, started.error().message);
+    }
   }
   parts.was_settled = state.is_settled;
   parts.was_connected = state.is_connected;

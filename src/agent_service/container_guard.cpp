@@ -108,8 +108,8 @@ base::Result<agent::Adjustment> ContainerGuard::create_container(
   };
   auto decision = decide(sandbox, container);
   if (!decision) return refuse(as_error(decision.error()));
-  if (decision->spec) {
-    if (auto written = write_spec(*decision->spec); !written) {
+  if (const std::optional<agent::CdiSpec>& spec = decision->spec; spec) {
+    if (auto written = write_spec(*spec); !written) {
       return refuse({written.error().code, "snug: " + written.error().message});
     }
   }
@@ -147,10 +147,12 @@ void ContainerGuard::remove_specs(std::string_view pod_uid) {
   const auto names =
       parts_.host.cdi_specs(std::string(agent::kCdiFilePrefix).append(pod_uid).append("_"));
   if (!names) return;  // the next synchronization finds them
-  for (const std::string& name : *names) {
-    if (const auto removed = parts_.host.remove_cdi_spec(name); !removed) {
-      parts_.log.write(service::LogLevel::kWarn, removed.error().message);
-    }
+  for (const std::string& name : *names) remove_spec(name);
+}
+
+void ContainerGuard::remove_spec(const std::string& name) {
+  if (const auto removed = parts_.host.remove_cdi_spec(name); !removed) {
+    parts_.log.write(service::LogLevel::kWarn, removed.error().message);
   }
 }
 
@@ -161,7 +163,7 @@ void ContainerGuard::remove_leftover_specs(const std::vector<agent::SandboxView>
     const bool is_used = std::ranges::any_of(sandboxes, [&](const agent::SandboxView& sandbox) {
       return name.starts_with(std::string(agent::kCdiFilePrefix).append(sandbox.uid).append("_"));
     });
-    if (!is_used) static_cast<void>(parts_.host.remove_cdi_spec(name));
+    if (!is_used) remove_spec(name);
   }
 }
 

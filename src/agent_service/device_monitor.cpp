@@ -93,14 +93,15 @@ void DeviceMonitor::read() {
 }
 
 bool DeviceMonitor::wait_for_event(std::chrono::milliseconds timeout) {
-  const auto event = parts_.devices.wait_for_event(timeout);
-  if (!event || !*event) return false;
-  const DeviceEvent& device_event = **event;
-  if (device_event.xid != 0) {
-    parts_.log.write(service::LogLevel::kWarn, agent::xid_sentence(device_event.xid),
-                     {{"gpu", device_event.uuid}});
+  const auto waited = parts_.devices.wait_for_event(timeout);
+  if (!waited) return false;
+  const std::optional<DeviceEvent>& event = *waited;
+  if (!event) return false;
+  if (event->xid != 0) {
+    parts_.log.write(service::LogLevel::kWarn, agent::xid_sentence(event->xid),
+                     {{"gpu", event->uuid}});
     const base::MutexLock lock(mutex_);
-    health_.note_xid(device_event.uuid, device_event.xid, parts_.clock.now());
+    health_.note_xid(event->uuid, event->xid, parts_.clock.now());
   }
   return true;
 }

@@ -81,6 +81,7 @@ class ContainerGuard final : public RuntimeSink {
       const agent::SandboxView& sandbox, const agent::ContainerView& container) const;
   [[nodiscard]] base::Result<void> write_spec(const agent::CdiSpec& spec);
   void remove_specs(std::string_view pod_uid);
+  void remove_spec(const std::string& name);
   void remove_leftover_specs(const std::vector<agent::SandboxView>& sandboxes);
   void audit(const Running& running);
 
