@@ -75,8 +75,8 @@ std::expected<ContainerDecision, ContainerRefusal> decide_container(const Contai
   const auto checked = check_requests(input, *role, node);
   if (!checked) return std::unexpected(checked.error());
   ContainerDecision decision{.role = role->role};
-  const bool by_limits = role->role == ContainerRole::kKubeletAssigned && !role->by_claims;
-  if (role->role == ContainerRole::kExempt || by_limits) return decision;
+  if (role->role == ContainerRole::kExempt || keeps_variable(*role, input.container))
+    return decision;
   decision.adjustment.env.emplace_back(kVisibleDevices, kNoDevices);
   if (role->reserved != nullptr) {
     const auto given = give_devices(decision, input, *role->reserved, node);

@@ -155,4 +155,9 @@ std::expected<void, ContainerRefusal> check_requests(const ContainerInput& input
   return {};
 }
 
+bool keeps_variable(const RoleOfContainer& role, const ContainerView& container) {
+  return role.role == ContainerRole::kKubeletAssigned && !role.by_claims &&
+         gpu_device(container.cdi_devices) == nullptr;
+}
+
 }  // namespace snug::agent

@@ -24,6 +24,10 @@ struct RoleOfContainer {
 [[nodiscard]] std::expected<RoleOfContainer, ContainerRefusal> role_of(const ContainerInput& input,
                                                                        const NodeInput& node);
 
+/// Whether the container keeps NVIDIA_VISIBLE_DEVICES as the kubelet gave it: a device plug-in
+/// gives GPUs by the variable, unless it gives them by CDI.
+[[nodiscard]] bool keeps_variable(const RoleOfContainer& role, const ContainerView& container);
+
 /// Refuses the container: `sentence` with the container's name and its pod's before it.
 [[nodiscard]] std::unexpected<ContainerRefusal> refuse(const ContainerInput& input,
                                                        std::string_view sentence,

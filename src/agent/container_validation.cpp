@@ -60,7 +60,7 @@ std::expected<void, ContainerRefusal> validate_container(const ContainerInput& i
   auto checked = check_requests(input, *role, node);
   if (checked) checked = check_additions(input, all, node, own);
   if (!checked) return checked;
-  if (role->role == ContainerRole::kKubeletAssigned && !role->by_claims) {
+  if (keeps_variable(*role, input.container)) {
     const bool changes = std::ranges::any_of(all.env, [](const auto& change) {
       return change.first == kVisibleDevices || change.first == "-" + std::string(kVisibleDevices);
     });

@@ -10,11 +10,16 @@ void EnforcementProof::runtime_connected(bool validates) {
   connected_ = true;
   validates_ = validates;
   settled_ = false;
+  withdrawn_ = false;
   requested_ = false;
   if (!validates) settle(false);
 }
 
 void EnforcementProof::runtime_disconnected() { connected_ = false; }
+
+void EnforcementProof::probe_withdrawn() {
+  if (connected_ && !settled_) withdrawn_ = true;
+}
 
 void EnforcementProof::settle(bool fails_closed) {
   fails_closed_ = fails_closed;
@@ -22,11 +27,11 @@ void EnforcementProof::settle(bool fails_closed) {
 }
 
 void EnforcementProof::probe_requested() {
-  if (requested_ && !settled_) {
+  if (requested_ && !settled_ && shown_refused_.value_or(false)) {
     settle(true);
     return;
   }
-  requested_ = !settled_;
+  requested_ = withdrawn_ && !settled_;
 }
 
 void EnforcementProof::probe_created() {
@@ -36,7 +41,7 @@ void EnforcementProof::probe_created() {
 }
 
 void EnforcementProof::probe_shown(bool refused) {
-  const bool is_new = refused && !shown_refused_;
+  const bool is_new = refused && shown_refused_ == false;
   shown_refused_ = refused;
   if (is_new && requested_ && !settled_) settle(true);
 }

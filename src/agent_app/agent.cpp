@@ -1,12 +1,10 @@
 #include "agent_app/agent.hpp"
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <random>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,6 +35,8 @@ namespace {
 constexpr std::chrono::milliseconds kTick{50};
 /// How long the thread that waits for events of the driver lets stop() wait.
 constexpr std::chrono::milliseconds kEventWait{200};
+/// The shortest time between two reads of all GPUs.
+constexpr std::chrono::milliseconds kEventPause{500};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -48,17 +48,17 @@ std::uint64_t random_seed() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
-/// Where NVIDIA's management library is, as the agent sees the host's file system.
-std::string nvml_library(const config::AgentOptions& options) {
+/// Where NVIDIA's management library may be, as the agent sees the host's file system.
+std::vector<std::string> nvml_libraries(const config::AgentOptions& options) {
+  if (!options.nvml_library.empty()) return {options.nvml_library};
   constexpr const char* kName = "libnvidia-ml.so.1";
-  if (!options.nvml_library.empty()) return options.nvml_library;
+  std::vector<std::string> paths;
   for (const char* folder :
        {"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib", "lib64"}) {
-    const std::string path = options.host_root + options.driver_root + "/" + folder + "/" + kName;
-    std::error_code error;
-    if (std::filesystem::exists(path, error)) return path;
+    paths.push_back(options.host_root + options.driver_root + "/" + folder + "/" + kName);
   }
-  return kName;
+  paths.emplace_back(kName);
+  return paths;
 }
 
 agent_service::OwnPod own_pod() {
@@ -83,7 +83,7 @@ struct Agent::Parts {
               .dev_root = options.dev_root,
               .proc_root = options.proc_root,
               .cdi_folder = options.cdi_folder}),
-        devices({.library = nvml_library(options)}),
+        devices({.libraries = nvml_libraries(options)}),
         enforcement(own_pod()),
         monitor({devices, host, book, *metrics, log, clock}),
         guard({host, pods, book, enforcement, *metrics, log, clock},
@@ -130,6 +130,9 @@ struct Agent::Parts {
   bool was_settled = false;
   bool was_connected = false;
   std::uint64_t counted_writes = 0;
+  std::uint64_t counted_failures = 0;
+  std::shared_ptr<const agent_service::NodeKnowledge> wanted;  // what the publisher was told last
+  bool wanted_closed = false;
   std::atomic<bool> published = false;
   std::atomic<bool> stopping = false;
   std::thread device_thread;
@@ -227,12 +230,15 @@ base::Result<void> Agent::start() {
 void Agent::watch_devices() {
   Parts& parts = *parts_;
   base::TimePoint next_read = parts.clock.now();
+  base::TimePoint last_read = next_read;
   while (!parts.stopping) {
     if (parts.clock.now() >= next_read) {
       parts.monitor.read();
       next_read = parts.clock.now() + std::chrono::milliseconds(base::agent_limits::device_poll_ms);
     }
-    if (parts.monitor.wait_for_event(kEventWait)) next_read = parts.clock.now();
+    // Events of the programs that use the GPUs may come in any number.
+    if (parts.monitor.wait_for_event(kEventWait))
+      next_read = std::min(next_read, last_read + kEventPause);
   }
 }
 
@@ -265,11 +271,13 @@ void Agent::steer_probe() {
                                                    : "the node does not fail closed: ") +
                         state.explanation);
   }
-  // Another runtime, or another configuration of it, may come back.
-  if (!state.is_connected) parts.probe_plugin.reset();
-  // A probe that was created before proves nothing; it is to be created again.
-  if (!state.is_settled) parts.probe_link.restart_probe();
-  if (state.is_settled && !parts.probe_plugin) {
+  if (!state.is_connected || !state.is_settled) {
+    // A probe that was created before proves nothing; it is to be created again, without the
+    // plug-in that it requires.
+    parts.probe_plugin.reset();
+    parts.probe_link.restart_probe();
+    parts.enforcement.probe_withdrawn();
+  } else if (!parts.probe_plugin) {
     parts.probe_plugin = std::make_unique<nri::NriPlugin>(
         nri::NriOptions{.socket_path = options_.nri_socket,
                         .name = std::string(agent_service::kProbePlugin),
@@ -277,6 +285,7 @@ void Agent::steer_probe() {
         parts.idle, parts.log);
     if (const auto started = parts.probe_plugin->start(); !started) {
       parts.log.write(service::LogLevel::kError, started.error().message);
+      parts.probe_plugin.reset();
     }
   }
   parts.was_settled = state.is_settled;
@@ -297,26 +306,37 @@ void Agent::tick() {
   if (state.is_connected) parts.heartbeat->tick(parts.clock.now());
   if (!parts.claim_known) adopt_claim();
   if (!parts.claim_known || !has_devices) return;
+  want_marks();
+  parts.publisher->tick(parts.clock.now());
+  parts.published = parts.publisher->is_published();
+  for (; parts.counted_writes < parts.publisher->writes(); ++parts.counted_writes)
+    parts.metrics->node_written(true);
+  for (; parts.counted_failures < parts.publisher->failures(); ++parts.counted_failures)
+    parts.metrics->node_written(false);
+}
+
+void Agent::want_marks() {
+  Parts& parts = *parts_;
+  const bool fails_closed = parts.enforcement.state().fails_closed;
   const auto knowledge = parts.book.get();
+  if (knowledge == parts.wanted && fails_closed == parts.wanted_closed) return;
+  parts.wanted = knowledge;
+  parts.wanted_closed = fails_closed;
   const agent::Inventory inventory = agent::make_inventory(
       knowledge->devices,
       {.boot_id = parts.boot_id,
        .modes = options_.modes,
-       .enforcement = parts.enforcement.state().fails_closed ? model::Enforcement::kFailClosed
-                                                             : model::Enforcement::kOpen});
+       .enforcement = fails_closed ? model::Enforcement::kFailClosed : model::Enforcement::kOpen});
   parts.publisher->want(
       {.inventory = agent_codec::write_inventory(inventory),
-       .enforced = inventory.settings.enforcement == model::Enforcement::kFailClosed
-                       ? std::optional<std::string>("true")
-                       : std::nullopt});
-  parts.publisher->tick(parts.clock.now());
-  parts.published = parts.publisher->is_published();
+       .enforced = fails_closed ? std::optional<std::string>("true") : std::nullopt});
 }
 
 std::string Agent::why_not_ready() const {
   const Parts& parts = *parts_;
   if (!parts.pods.fresh()) return "the pods of the node are not listed";
   if (!parts.monitor.has_read()) return "the GPU driver has not answered yet";
+  if (!parts.monitor.is_alive()) return "a call of the GPU driver does not return";
   if (!parts.enforcement.state().is_connected) return "the container runtime is not connected";
   if (!parts.published) return "the inventory is not written to the node";
   return "";

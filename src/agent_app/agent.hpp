@@ -28,6 +28,7 @@ class Agent {
   [[nodiscard]] base::Result<void> serve();
   void tick();
   void adopt_claim();
+  void want_marks();
   void watch_devices();
   void steer_probe();
   [[nodiscard]] std::string why_not_ready() const;

@@ -60,8 +60,9 @@ void ProbeLink::accept_probes() {
   while (true) {
     const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      return;
+      if (errno == EINVAL) return;  // shut down
+      if (errno != EINTR && errno != ECONNABORTED) std::this_thread::sleep_for(kRetry);
+      continue;
     }
     const base::MutexLock lock(mutex_);
     // Only the newest probe counts: an older one has ended.

@@ -141,6 +141,18 @@ void ContainerGuard::container_created(const agent::SandboxView& sandbox,
 
 void ContainerGuard::sandbox_stopped(const agent::SandboxView& sandbox) {
   remove_specs(sandbox.uid);
+  const base::MutexLock lock(mutex_);
+  if (findings_.erase(sandbox.id) != 0) count_findings();
+}
+
+void ContainerGuard::count_findings() {
+  std::int64_t violations = 0;
+  std::int64_t outside = 0;
+  for (const auto& [sandbox, counts] : findings_) {
+    violations += counts.first;
+    outside += counts.second;
+  }
+  parts_.metrics.audited(violations, outside);
 }
 
 void ContainerGuard::remove_specs(std::string_view pod_uid) {
@@ -191,18 +203,20 @@ void ContainerGuard::audit(const Running& running) {
                       known_pod.reservation ? &*known_pod.reservation : nullptr});
   }
   const auto node = parts_.book.get();
-  std::int64_t violations = 0;
-  std::int64_t outside = 0;
+  decltype(findings_) findings;
   for (const agent::AuditFinding& finding :
        agent::audit(inputs, {options_.node, node->devices, node->files, options_.exemptions})) {
     const bool is_violation = finding.kind == agent::AuditKind::kForeignGpu;
+    auto& [violations, outside] = findings[finding.sandbox_id];
     ++(is_violation ? violations : outside);
     parts_.log.write(is_violation ? service::LogLevel::kWarn : service::LogLevel::kDebug,
                      finding.sentence);
     const auto found = by_sandbox.find(finding.sandbox_id);
     if (is_violation && found != by_sandbox.end()) on_violation_(*found->second.first, finding);
   }
-  parts_.metrics.audited(violations, outside);
+  const base::MutexLock lock(mutex_);
+  findings_ = std::move(findings);
+  count_findings();
 }
 
 }  // namespace snug::agent_service

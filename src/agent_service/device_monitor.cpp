@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "snug/agent/container_decision.hpp"
+#include "snug/base/agent_limits.hpp"
 
 namespace snug::agent_service {
 namespace {
+
+using std::chrono::milliseconds;
 
 /// What decides which files a container needs.
 bool has_same_files(const agent::NodeDevices& one, const agent::NodeDevices& other) {
@@ -70,6 +73,10 @@ void DeviceMonitor::read() {
     } else {
       agent::NodeDevices none;
       health_.apply(none, parts_.clock.now());
+      if (!first_try_) first_try_ = parts_.clock.now();
+      // Else the node would go on with what an earlier agent has published.
+      if (parts_.clock.now() - *first_try_ >= milliseconds(base::agent_limits::driver_patience_ms))
+        has_read_ = true;
       knowledge->devices = last_->devices;
       for (agent::DeviceReport& gpu : knowledge->devices.gpus) {
         gpu.healthy = false;
@@ -90,6 +97,13 @@ void DeviceMonitor::read() {
   parts_.metrics.devices_read(answers, healthy, std::ssize(knowledge->devices.gpus) - healthy);
   last_ = knowledge;
   parts_.book.set(std::move(knowledge));
+  const base::MutexLock lock(mutex_);
+  last_return_ = parts_.clock.now();
+}
+
+bool DeviceMonitor::is_alive() const {
+  const base::MutexLock lock(mutex_);
+  return parts_.clock.now() - last_return_ < milliseconds(base::agent_limits::driver_hung_ms);
 }
 
 bool DeviceMonitor::wait_for_event(std::chrono::milliseconds timeout) {

@@ -24,6 +24,11 @@ void EnforcementKeeper::runtime_disconnected() {
   proof_.runtime_disconnected();
 }
 
+void EnforcementKeeper::probe_withdrawn() {
+  const base::MutexLock lock(mutex_);
+  proof_.probe_withdrawn();
+}
+
 void EnforcementKeeper::container_requested(const agent::SandboxView& sandbox,
                                             const agent::ContainerView& container) {
   if (!is_probe(sandbox, container)) return;

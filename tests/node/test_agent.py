@@ -118,6 +118,9 @@ class AgentTest(AgentScenario):
         self.node.start_containerd()
         self.wait_agent_ready()
         self.assertEqual(self.run_pod("next", {"gpu-fraction": "0.5"}).devices, before.devices)
+        wait_until("the new runtime has refused the probe, too", lambda: sum(
+            "the node fails closed: the runtime refuses" in line for line in self.agent_log()) == 2, 60)
+        self.assertTrue(self.is_enforced())
         self.node.stop_kubelet()
         self.node.start_kubelet()
         self.assertEqual(self.run_pod("third", {"gpu-fraction": "0.25"}).env["NVIDIA_VISIBLE_DEVICES"], "void")
@@ -130,6 +133,7 @@ class AgentTest(AgentScenario):
             f"{NODES}/{NAME}")["status"]["nodeInfo"]["bootID"] != boot, 60)
         self.wait_agent_ready(90)
         self.assertEqual(self.seen("half", not_in=ids).devices, before.devices)
+        self.wait_enforced()
         self.assertEqual(self.inventory()["bootID"], self.admin.get(f"{NODES}/{NAME}")["status"]["nodeInfo"]["bootID"])
         self.check_cluster()
 

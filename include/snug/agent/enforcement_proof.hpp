@@ -4,10 +4,11 @@
 // probe, and so learns what the runtime does.
 //
 // The evidence comes from the runtime itself: as a plug-in, the agent sees the request to create
-// the probe, and afterwards whether it was created. A second request without a creation in between
-// proves that the runtime refused the first one. The kubelet's status of the probe proves it
-// earlier if it changes to refused after a request. That change may have been reported late, so the
-// creation of a probe that was requested before the proof still disproves it.
+// the probe, and afterwards whether it was created. Requests count only while `snug-probe` is
+// surely not registered. The kubelet's status says why a creation failed; a failure for another
+// reason, such as a full disk, proves nothing. The runtime refuses the probe if, after a request,
+// the status changes to refused, or if the status says so when a second request comes without a
+// creation in between. The creation of a probe that was requested before the proof disproves it.
 //
 // A proof is about the runtime, not about the agent: a claim that the node already carries stands
 // until it is disproved, so that a restart of the agent changes nothing.
@@ -15,6 +16,7 @@
 // Pure; one thread at a time.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace snug::agent {
@@ -26,6 +28,8 @@ class EnforcementProof {
   /// `validates`: whether this version of the runtime can refuse containers (runtime_features.hpp).
   void runtime_connected(bool validates);
   void runtime_disconnected();
+  /// The plug-in `snug-probe` is not registered, and no probe runs that was created with it.
+  void probe_withdrawn();
   /// The runtime asked what to change in the probe.
   void probe_requested();
   /// The runtime created the probe.
@@ -47,9 +51,10 @@ class EnforcementProof {
   bool fails_closed_ = false;
   bool connected_ = false;
   bool validates_ = false;
-  bool settled_ = false;       // on this connection
-  bool requested_ = false;     // on this connection, without the plug-in, and not created since
-  bool shown_refused_ = true;  // what is shown first may be older than all requests
+  bool settled_ = false;    // on this connection
+  bool withdrawn_ = false;  // on this connection
+  bool requested_ = false;  // on this connection, without the plug-in, and not created since
+  std::optional<bool> shown_refused_;  // what is shown first may be older than all requests
 };
 
 }  // namespace snug::agent

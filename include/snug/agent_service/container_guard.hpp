@@ -6,9 +6,12 @@
 // Thread-safety: the runtime's thread calls the functions of RuntimeSink, another one tick().
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snug/agent/container_audit.hpp"
@@ -59,7 +62,7 @@ class ContainerGuard final : public RuntimeSink {
                          const agent::ContainerView& container) override;
   /// Removes the CDI specifications of the pod. They are not removed with their containers: the
   /// kubelet may create a successor of the same name before it removes a container.
-  void sandbox_stopped(const agent::SandboxView& sandbox) override;
+  void sandbox_stopped(const agent::SandboxView& sandbox) override SNUG_EXCLUDES(mutex_);
 
   /// Audits what runs, once after each synchronization, as soon as the pods and GPUs are known.
   /// `has_devices`: whether the GPUs have been read.
@@ -83,7 +86,8 @@ class ContainerGuard final : public RuntimeSink {
   void remove_specs(std::string_view pod_uid);
   void remove_spec(const std::string& name);
   void remove_leftover_specs(const std::vector<agent::SandboxView>& sandboxes);
-  void audit(const Running& running);
+  void audit(const Running& running) SNUG_EXCLUDES(mutex_);
+  void count_findings() SNUG_REQUIRES(mutex_);
 
   const Parts parts_;
   const Options options_;
@@ -91,6 +95,10 @@ class ContainerGuard final : public RuntimeSink {
   bool injects_ = false;  // whether the runtime takes CDI devices; used by its thread alone
   mutable base::Mutex mutex_;
   std::optional<Running> to_audit_ SNUG_GUARDED_BY(mutex_);
+  /// The findings of the last audit whose pods still run, by sandbox: violations and containers
+  /// outside of the guarantee.
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>, std::less<>> findings_
+      SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::agent_service

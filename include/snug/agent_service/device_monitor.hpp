@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,11 @@ class DeviceMonitor {
   /// Waits up to `timeout` for an event of the driver. Returns whether there was one; then read()
   /// should be called.
   bool wait_for_event(std::chrono::milliseconds timeout) SNUG_EXCLUDES(mutex_);
-  /// Whether the driver has answered at least once, or the node has none.
+  /// Whether the GPUs are known: the driver has answered at least once, or the node has none, or
+  /// the driver has not answered for driver_patience_ms, and then counts as having no GPUs.
   [[nodiscard]] bool has_read() const SNUG_EXCLUDES(mutex_);
+  /// Whether read() has returned in the last driver_hung_ms.
+  [[nodiscard]] bool is_alive() const SNUG_EXCLUDES(mutex_);
 
  private:
   /// Whether the files of the last report are those of `devices`.
@@ -55,6 +59,8 @@ class DeviceMonitor {
   mutable base::Mutex mutex_;
   agent::GpuHealth health_ SNUG_GUARDED_BY(mutex_);
   bool has_read_ SNUG_GUARDED_BY(mutex_) = false;
+  std::optional<base::TimePoint> first_try_ SNUG_GUARDED_BY(mutex_);
+  base::TimePoint last_return_ SNUG_GUARDED_BY(mutex_);
 };
 
 }  // namespace snug::agent_service

@@ -33,6 +33,7 @@ class EnforcementKeeper {
 
   void runtime_connected(bool validates) SNUG_EXCLUDES(mutex_);
   void runtime_disconnected() SNUG_EXCLUDES(mutex_);
+  void probe_withdrawn() SNUG_EXCLUDES(mutex_);
   void container_requested(const agent::SandboxView& sandbox, const agent::ContainerView& container)
       SNUG_EXCLUDES(mutex_);
   void container_created(const agent::SandboxView& sandbox, const agent::ContainerView& container)

@@ -20,6 +20,8 @@
   ROW(marks_check_ms,          60'000,    "milliseconds between two reads of the inventory and the label on the node, which repair what others changed") \
   ROW(marks_retry_last_ms,     30'000,    "longest wait in milliseconds after failed reads or writes of the inventory; the first is inventory_interval_ms, and each is twice the one before") \
   ROW(device_poll_ms,          5'000,     "milliseconds between two reads of all GPUs without an event; finds GPUs that were removed or added") \
+  ROW(driver_patience_ms,      30'000,    "milliseconds after which a driver that has not answered since the agent's start counts as having no GPUs") \
+  ROW(driver_hung_ms,          60'000,    "milliseconds after which a call of the driver that has not returned makes the agent not ready") \
   ROW(driver_wait_ms,          200,       "milliseconds that one call may wait for an event of the driver; so long can a lost driver delay its reopening") \
   ROW(driver_reopen_ms,        60'000,    "milliseconds between two attempts to reach a GPU that stays lost by opening the driver anew") \
   ROW(recovery_settle_ms,      5'000,     "milliseconds after an error of a GPU in which the driver may not yet say that the GPU needs recovery") \

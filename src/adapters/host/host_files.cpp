@@ -97,7 +97,7 @@ base::Result<void> write_new_file(const std::string& path, std::string_view text
     const ssize_t written = ::write(file, text.data(), text.size());
     if (written > 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
+    } else if (written == 0 || errno != EINTR) {
       result = failed(path, "cannot be written");
     }
   }

@@ -69,6 +69,7 @@ class NvmlDevices::State {
   std::set<unsigned> lost_;                       // by index, at this read
   std::set<unsigned> lost_at_open_;
   Steady::time_point reopen_at_ = Steady::time_point::max();
+  bool has_read_ = false;  // since the library was opened
 
   base::Mutex mutex_;
   base::Condition changed_;
@@ -84,10 +85,17 @@ bool NvmlDevices::State::reopening_is_due() {
 }
 
 Status NvmlDevices::State::open() {
-  auto library = NvmlLibrary::open(options_.library);
-  if (!library) return library.error();
-  library_ = std::make_unique<NvmlLibrary>(std::move(*library));
-  return Status::kSuccess;
+  Status status = Status::kLibraryNotFound;
+  for (const std::string& path : options_.libraries) {
+    auto library = NvmlLibrary::open(path);
+    if (library) {
+      library_ = std::make_unique<NvmlLibrary>(std::move(*library));
+      return Status::kSuccess;
+    }
+    status = library.error();
+    if (status != Status::kLibraryNotFound) break;
+  }
+  return status;
 }
 
 void NvmlDevices::State::close() {
@@ -100,6 +108,7 @@ void NvmlDevices::State::close() {
   lock.unlock();
   if (old.set != nullptr) (void)abi::call(old.nvml->nvmlEventSetFree, old.set);
   library_.reset();
+  has_read_ = false;
   reopen_at_ = Steady::time_point::max();
 }
 
@@ -185,10 +194,7 @@ std::expected<agent::NodeDevices, Status> NvmlDevices::State::read_all() {
     devices.gpus.push_back(std::move(report));
   }
   devices.nvlinks = read_nvlinks(nvml, linked);
-  const bool first_read = [this] {
-    const base::MutexLock lock(mutex_);
-    return events_.nvml == nullptr;
-  }();
+  const bool first_read = !std::exchange(has_read_, true);
   if (first_read) open_events(handles);
   note_lost(first_read, count > 0);
   return devices;

@@ -20,7 +20,8 @@ agent::EnforcementProof after(std::string_view events) {
   agent::EnforcementProof proof;
   for (const std::string& event : split(events, ' ')) {
     if (event == "claimed") proof.claimed();
-    if (event == "connected") proof.runtime_connected(true);
+    if (event == "connected" || event == "reconnected") proof.runtime_connected(true);
+    if (event == "connected" || event == "withdrawn") proof.probe_withdrawn();
     if (event == "too-old") proof.runtime_connected(false);
     if (event == "lost") proof.runtime_disconnected();
     if (event == "asked") proof.probe_requested();
@@ -55,16 +56,28 @@ void expect_states(const std::vector<ProofRow>& rows) {
   }
 }
 
-TEST(EnforcementProofTest, ASecondRequestWithoutACreationProvesThatTheRuntimeRefuses) {
+TEST(EnforcementProofTest, ASecondRequestProvesARefusalThatTheStatusShows) {
   expect_states({
       {"", false, false, kLost},
       {"connected", false, false, kNotAsked},
       {"connected asked", false, false, kNotAsked},
-      {"connected asked asked", true, true, kRefuses},
+      {"connected asked refused asked", true, true, kRefuses},
+      // The creation failed for another reason, such as a full disk.
+      {"connected asked asked", false, false, kNotAsked},
+      {"connected asked waits asked", false, false, kNotAsked},
+      {"connected asked refused waits asked", false, false, kNotAsked},
+  });
+}
+
+TEST(EnforcementProofTest, ACreationDisprovesARefusalUnlessThePlugInWasThere) {
+  expect_states({
       {"connected asked created", false, true, kCreated},
-      {"connected asked created asked asked", false, true, kCreated},
-      {"connected created", false, true, kCreated},
-      {"connected asked asked asked created", true, true, kRefuses},  // with the plug-in
+      {"connected asked asked created", false, true, kCreated},
+      {"connected asked created asked refused asked", false, true, kCreated},
+      {"connected asked refused asked created", false, true, kCreated},
+      {"connected asked refused asked asked created", true, true, kRefuses},  // with the plug-in
+      {"connected waits asked refused asked created", true, true, kRefuses},
+      {"connected created", false, false, kNotAsked},
   });
 }
 
@@ -78,11 +91,19 @@ TEST(EnforcementProofTest, AStatusProvesARefusalOnlyIfItChangesAfterARequest) {
       {"connected asked refused", false, false, kNotAsked},
       {"refused connected asked refused created", false, true, kCreated},
       {"connected asked refused waits refused", true, true, kRefuses},
-      // The kubelet reports a refusal before the reconnection only now.
-      {"connected waits asked asked lost connected asked refused created", false, true, kCreated},
       {"connected waits asked refused lost connected asked refused", true, false, kStands},
       {"connected waits asked refused lost connected asked refused created", false, true, kCreated},
-      {"connected asked asked created", false, true, kCreated},
+  });
+}
+
+TEST(EnforcementProofTest, RequestsCountOnlyWithoutThePlugIn) {
+  expect_states({
+      {"reconnected asked created", false, false, kNotAsked},
+      {"reconnected waits asked refused", false, false, kNotAsked},
+      {"reconnected asked withdrawn created", false, false, kNotAsked},
+      {"reconnected withdrawn asked created", false, true, kCreated},
+      {"reconnected withdrawn waits asked refused", true, true, kRefuses},
+      {"withdrawn reconnected waits asked refused", false, false, kNotAsked},
   });
 }
 
@@ -91,7 +112,7 @@ TEST(EnforcementProofTest, AClaimStandsUntilItIsDisproved) {
       {"claimed", true, false, kLost},
       {"claimed connected", true, false, kStands},
       {"claimed connected asked", true, false, kStands},
-      {"claimed connected asked asked", true, true, kRefuses},
+      {"claimed connected waits asked refused", true, true, kRefuses},
       {"claimed connected asked created", false, true, kCreated},
       {"claimed too-old", false, true, kTooOld},
       {"connected claimed", true, false, kStands},
@@ -102,12 +123,12 @@ TEST(EnforcementProofTest, AClaimStandsUntilItIsDisproved) {
 
 TEST(EnforcementProofTest, EachConnectionIsProvedAnew) {
   expect_states({
-      {"connected asked asked lost", true, true, kLost},
-      {"connected asked asked lost connected", true, false, kStands},
-      {"connected asked lost connected asked", false, false, kNotAsked},
-      {"connected asked asked lost connected asked created", false, true, kCreated},
-      {"connected asked asked lost too-old", false, true, kTooOld},
-      {"too-old lost connected asked asked", true, true, kRefuses},
+      {"connected waits asked refused lost", true, true, kLost},
+      {"connected waits asked refused lost connected", true, false, kStands},
+      {"connected asked lost connected waits asked", false, false, kNotAsked},
+      {"connected waits asked refused lost connected asked created", false, true, kCreated},
+      {"connected waits asked refused lost too-old", false, true, kTooOld},
+      {"too-old lost connected waits asked refused", true, true, kRefuses},
   });
 }
 
@@ -137,6 +158,9 @@ class EnforcementKeeperTest : public ::testing::Test {
 
 TEST_F(EnforcementKeeperTest, OnlyTheProbeOfTheOwnPodCounts) {
   keeper.runtime_connected(true);
+  keeper.probe_withdrawn();
+  const std::string message = R"(missing required plugin "snug-probe")";
+  show("own", "probe", "ContainerCreating", "");
   const std::vector<std::pair<std::string, std::string>> others = {
       {"other", "probe"}, {"own", "agent"}, {"own", ""}, {"", "probe"}};
   for (const auto& [uid, name] : others) {
@@ -144,9 +168,12 @@ TEST_F(EnforcementKeeperTest, OnlyTheProbeOfTheOwnPodCounts) {
     create(uid, name);
   }
   EXPECT_FALSE(keeper.state().is_settled);
+  show("own", "probe", "CreateContainerError", message);
+  EXPECT_FALSE(keeper.state().is_settled) << "nothing has been asked";
+  show("own", "probe", "ContainerCreating", "");
   ask("own", "probe");
   EXPECT_FALSE(keeper.state().is_settled);
-  ask("own", "probe");
+  show("own", "probe", "CreateContainerError", message);
   EXPECT_TRUE(keeper.state().is_settled);
   EXPECT_TRUE(keeper.state().fails_closed);
 }
@@ -156,6 +183,7 @@ TEST_F(EnforcementKeeperTest, TheStatusOfTheProbeCountsIfItNamesThePlugIn) {
   const std::string message =
       R"(validator "default" rejected: missing required plugin "snug-probe")";
   keeper.runtime_connected(true);
+  keeper.probe_withdrawn();
   show("own", "probe", "ContainerCreating", "");
   ask("own", "probe");
   show("own", "probe", "ImagePullBackOff", message);
@@ -171,6 +199,7 @@ TEST_F(EnforcementKeeperTest, TheStatusOfTheProbeCountsIfItNamesThePlugIn) {
 TEST_F(EnforcementKeeperTest, AnAgentInNoPodProvesNothing) {
   agent_service::EnforcementKeeper outside{{}};
   outside.runtime_connected(true);
+  outside.probe_withdrawn();
   for (int i = 0; i < 3; ++i) {
     outside.container_requested({}, {.name = std::string(agent_service::kProbeContainer)});
   }

@@ -80,8 +80,10 @@ class NvmlDevicesTest : public testing::Test {
   }
 
   nvml::NvmlOptions options() const {
-    return {.library = std::filesystem::read_symlink("/proc/self/exe").parent_path() /
-                       "standin/libnvidia-ml.so.1",
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    // The first one is not there: the next is tried.
+    return {.libraries = {folder_ / "no-such-library.so.1",
+                          (folder / "standin/libnvidia-ml.so.1").string()},
             .pci_devices = folder_,
             .reopen_after = milliseconds(0)};
   }
@@ -134,7 +136,7 @@ TEST_F(NvmlDevicesTest, ReadsWhatEachGpuIs) {
 
 TEST_F(NvmlDevicesTest, WithoutALibraryOrDriverThereAreNoGpus) {
   nvml::NvmlOptions absent = options();
-  absent.library = folder_ / "no-such-library.so.1";
+  absent.libraries = {folder_ / "no-such-library.so.1"};
   NvmlDevices without_library(absent);
   EXPECT_EQ(read(without_library), NodeDevices{});
 

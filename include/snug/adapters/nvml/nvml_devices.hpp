@@ -14,6 +14,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "snug/agent_service/ports.hpp"
 #include "snug/base/agent_limits.hpp"
@@ -21,7 +22,8 @@
 namespace snug::nvml {
 
 struct NvmlOptions {
-  std::string library = "libnvidia-ml.so.1";
+  /// Tried in this order whenever the library is opened: a driver may be installed later.
+  std::vector<std::string> libraries{"libnvidia-ml.so.1"};
   std::string pci_devices = "/sys/bus/pci/devices";  // where the kernel shows the NUMA nodes
   std::chrono::milliseconds reopen_after{base::agent_limits::driver_reopen_ms};
 };
