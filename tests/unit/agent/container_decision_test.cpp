@@ -142,7 +142,6 @@ TEST(ContainerDecisionTest, OnlyTheSpecificationAndTheOperatorMakeAnUnchangedCon
   const Change assigned = [](Case& c) {
     c.pod->containers[0].kubelet_assigned = true;
     c.container.env = {"NVIDIA_VISIBLE_DEVICES=GPU-a"};
-    c.container.cdi_devices = {"k8s.device-plugin.nvidia.com/gpu=GPU-a"};
     c.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
     c.container.mounts = {{"/dev/null", "/var/run/nvidia-container-devices/GPU-a", "bind", {}}};
   };
@@ -187,6 +186,19 @@ TEST(ContainerDecisionTest, OnlyTheSpecificationAndTheOperatorMakeAnUnchangedCon
     ASSERT_TRUE(decision) << decision.error().sentence;
     EXPECT_EQ(*decision, ContainerDecision{.role = row.role});
   }
+}
+
+/// The device plug-in sets no variable then, so that the image's would give it all GPUs.
+TEST(ContainerDecisionTest, AContainerWhoseGpusComeByCdiLosesTheVariable) {
+  Case c;
+  c.pod->containers[0].kubelet_assigned = true;
+  c.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
+  c.container.cdi_devices = {"k8s.device-plugin.nvidia.com/gpu=GPU-a"};
+  const auto decision = c.decide();
+  ASSERT_TRUE(decision) << decision.error().sentence;
+  EXPECT_EQ(*decision,
+            (ContainerDecision{.role = ContainerRole::kKubeletAssigned,
+                               .adjustment = {.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}}));
 }
 
 struct OrdinaryRow {

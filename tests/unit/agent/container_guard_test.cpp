@@ -172,11 +172,11 @@ TEST_F(ContainerGuardTest, TheSpecificationsOfAPodAreRemovedWithItsSandbox) {
                 {"snug.dev-gpu_u-1_other.json", ""},
                 {"snug.dev-gpu_u-10_main.json", ""},
                 {"nvidia.yaml", ""}};
-  guard.sandbox_removed(c.sandbox);
+  guard.sandbox_stopped(c.sandbox);
   EXPECT_THAT(host.spec_names(), ElementsAre("nvidia.yaml", "snug.dev-gpu_u-10_main.json"));
   host.remove_error = base::Error{base::ErrorCode::kUnavailable, "read-only"};
   c.sandbox.uid = "u-10";
-  guard.sandbox_removed(c.sandbox);
+  guard.sandbox_stopped(c.sandbox);
   EXPECT_THAT(log.take(), ElementsAre("read-only"));
 }
 
@@ -230,7 +230,12 @@ TEST_F(ContainerGuardTest, TheProofOfEnforcementIsFed) {
   const agent::ContainerView probe{.id = "p", .sandbox_id = "s", .name = "probe"};
   const auto ask = [&] { static_cast<void>(guard.create_container(own, probe)); };
   start();
+  enforcement.probe_withdrawn();
   ask();
+  enforcement.own_pod_shown({.uid = "own",
+                             .containers = {{.name = "probe",
+                                             .waiting_reason = "CreateContainerError",
+                                             .waiting_message = "no plug-in snug-probe"}}});
   EXPECT_FALSE(enforcement.state().is_settled);
   ask();
   EXPECT_TRUE(enforcement.state().fails_closed);
@@ -238,6 +243,7 @@ TEST_F(ContainerGuardTest, TheProofOfEnforcementIsFed) {
   EXPECT_FALSE(enforcement.state().is_connected);
   EXPECT_EQ(metrics.take().back(), "lost");
   guard.connected({"containerd", "v2.4.2"});
+  enforcement.probe_withdrawn();
   ask();
   guard.container_created(own, probe);
   EXPECT_FALSE(enforcement.state().fails_closed);

@@ -68,7 +68,7 @@ TEST(ContainerValidationTest, OtherPluginsMayAddNoGpuExceptToExemptContainers) {
        [](Adjustment& a) { a.env.emplace_back("NVIDIA_VISIBLE_DEVICES", "all"); }},
       {"NVIDIA_VISIBLE_DEVICES", all,
        [](Adjustment& a) { a.env.emplace_back("-NVIDIA_VISIBLE_DEVICES", ""); }},
-      {"NVIDIA_VISIBLE_DEVICES", {kReserved, kOrdinary}, [](Adjustment& a) { a.env.clear(); }},
+      {"NVIDIA_VISIBLE_DEVICES", all, [](Adjustment& a) { a.env.clear(); }},
       {"its CDI device \"snug.dev/gpu=u-1_main\" is missing",
        {kReserved},
        [](Adjustment& a) { a.cdi_devices.clear(); }},

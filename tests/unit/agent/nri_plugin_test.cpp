@@ -134,7 +134,7 @@ class NriPluginTest : public testing::Test {
 };
 
 // The bits of CREATE_CONTAINER (4), POST_CREATE_CONTAINER (5), STOP_POD_SANDBOX (2).
-constexpr std::int64_t kEvents = (1 << 3) | (1 << 4) | (1 << 2);
+constexpr std::int64_t kEvents = (1 << 3) | (1 << 4) | (1 << 1);
 constexpr std::int64_t kValidation = 1 << 13;
 
 TEST_F(NriPluginTest, TheSinkIsToldOfEachCall) {
