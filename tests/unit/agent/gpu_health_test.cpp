@@ -40,7 +40,7 @@ std::vector<std::string> ailments(GpuHealth& health, base::TimePoint now,
 using Texts = std::vector<std::string>;
 
 TEST(GpuHealthTest, ErrorsOfApplicationsLeaveTheGpuHealthy) {
-  for (const std::uint64_t xid : {0, 13, 31, 43, 45, 68, 109}) {
+  for (const std::uint64_t xid : {0U, 13U, 31U, 43U, 45U, 68U, 109U}) {
     GpuHealth health;
     (void)ailments(health, kStart);
     health.note_xid("GPU-0", xid, kStart);
