@@ -184,7 +184,7 @@ sanitized() {
 
 run_tsan() {
   export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 suppressions=$PWD/tests/tsan.supp"
-  sanitized tsan thread ledger_test sim_test service_test http_test memory_test integration_test
+  sanitized tsan thread ledger_test sim_test service_test http_test memory_test integration_test agent_test
 }
 
 ASAN_FLAGS=address,undefined,fuzzer-no-link # the fuzz targets link the same libraries

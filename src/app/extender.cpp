@@ -16,7 +16,6 @@
 #include "app/policy_file.hpp"
 #include "app/routes.hpp"
 #include "app/service_core.hpp"
-#include "snug/service/ticker.hpp"
 #include "app/webhook.hpp"
 #include "snug/adapters/http/admin_server.hpp"
 #include "snug/adapters/http/extender_server.hpp"
@@ -35,6 +34,7 @@
 #include "snug/service/admin_access.hpp"
 #include "snug/service/leader_elector.hpp"
 #include "snug/service/policy_store.hpp"
+#include "snug/service/ticker.hpp"
 
 namespace snug::app {
 namespace {
@@ -223,8 +223,8 @@ void Extender::start_election() {
   if (parts_->scheduler_lease) {
     parts_->scheduler_lease->start_watch(parts_->elector->scheduler_sink());
   }
-  parts_->election_ticker = std::make_unique<service::Ticker>("election", kElectionTick, parts_->log,
-                                                     [this] { parts_->elector->tick(); });
+  parts_->election_ticker = std::make_unique<service::Ticker>(
+      "election", kElectionTick, parts_->log, [this] { parts_->elector->tick(); });
 }
 
 base::Result<void> Extender::start() {
@@ -252,10 +252,11 @@ base::Result<void> Extender::start() {
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));
   if (options_.cluster.empty()) parts_->log.write(service::LogLevel::kInfo, election_log_line());
   warn_of_open_port();
-  parts_->ticker = std::make_unique<service::Ticker>("ledger", kLedgerTick, parts_->log, [this] { tick(); });
+  parts_->ticker =
+      std::make_unique<service::Ticker>("ledger", kLedgerTick, parts_->log, [this] { tick(); });
   if (options_.remove_mirrors) return {};
   parts_->event_ticker = std::make_unique<service::Ticker>("events", kEventTick, parts_->log,
-                                                  [this] { parts_->core->events.tick(); });
+                                                           [this] { parts_->core->events.tick(); });
   return {};
 }
 

@@ -50,7 +50,8 @@ http::HttpOptions Webhook::http_options(const config::HostPort& address) {
 
 base::Result<void> Webhook::start() {
   if (base::Result<void> started = server_.start(); !started) return started;
-  ticker_ = std::make_unique<service::Ticker>("webhook", kWebhookTick, log_, [this] { keeper_.tick(); });
+  ticker_ =
+      std::make_unique<service::Ticker>("webhook", kWebhookTick, log_, [this] { keeper_.tick(); });
   return {};
 }
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "snug/service/ticker.hpp"
 #include "snug/adapters/http/certificate_maker.hpp"
 #include "snug/adapters/http/webhook_server.hpp"
 #include "snug/config/options.hpp"
+#include "snug/service/ticker.hpp"
 #include "snug/service/webhook_keeper.hpp"
 
 namespace snug::app {

@@ -26,7 +26,7 @@ struct AgentOptions {
   HostPort listen{"0.0.0.0", 8890};      // /livez, /readyz, /metrics
   std::string nri_socket = "/var/run/nri/nri.sock";
   std::string cdi_folder = "/var/run/cdi";
-  std::string host_root;          // where the host's file system is mounted; empty: /
+  std::string host_root;  // where the host's file system is mounted; empty: /
   std::string proc_root = "/";
   std::string dev_root = "/";     // on the host
   std::string driver_root = "/";  // on the host
