@@ -157,7 +157,8 @@ std::expected<void, ContainerRefusal> check_requests(const ContainerInput& input
 
 bool keeps_variable(const RoleOfContainer& role, const ContainerView& container) {
   return role.role == ContainerRole::kKubeletAssigned && !role.by_claims &&
-         gpu_device(container.cdi_devices) == nullptr;
+         gpu_device(container.cdi_devices) == nullptr &&
+         variable(container.env, kVisibleDevices) != "all";
 }
 
 }  // namespace snug::agent

@@ -22,6 +22,10 @@ bool has_same_files(const agent::NodeDevices& one, const agent::NodeDevices& oth
 
 void log_health(service::Log& log, const agent::NodeDevices& before,
                 const agent::NodeDevices& after) {
+  if (!before.gpus.empty() && before.gpus.size() != after.gpus.size()) {
+    log.write(service::LogLevel::kInfo, "the driver reports another number of GPUs",
+              {{"before", std::ssize(before.gpus)}, {"now", std::ssize(after.gpus)}});
+  }
   for (const agent::DeviceReport& gpu : after.gpus) {
     const auto known = std::ranges::find(before.gpus, gpu.uuid, &agent::DeviceReport::uuid);
     const bool was_healthy = known == before.gpus.end() || known->healthy;

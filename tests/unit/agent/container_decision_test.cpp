@@ -188,17 +188,20 @@ TEST(ContainerDecisionTest, OnlyTheSpecificationAndTheOperatorMakeAnUnchangedCon
   }
 }
 
-/// The device plug-in sets no variable then, so that the image's would give it all GPUs.
-TEST(ContainerDecisionTest, AContainerWhoseGpusComeByCdiLosesTheVariable) {
-  Case c;
-  c.pod->containers[0].kubelet_assigned = true;
-  c.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
-  c.container.cdi_devices = {"k8s.device-plugin.nvidia.com/gpu=GPU-a"};
-  const auto decision = c.decide();
-  ASSERT_TRUE(decision) << decision.error().sentence;
-  EXPECT_EQ(*decision,
-            (ContainerDecision{.role = ContainerRole::kKubeletAssigned,
-                               .adjustment = {.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}}));
+TEST(ContainerDecisionTest, AnImageThatAsksForAllGpusGetsThoseOfTheDevicePluginAlone) {
+  const std::vector<std::vector<std::string>> given_by_cdi = {
+      {}, {"k8s.device-plugin.nvidia.com/gpu=GPU-a"}};
+  for (const std::vector<std::string>& cdi_devices : given_by_cdi) {
+    Case c;
+    c.pod->containers[0].kubelet_assigned = true;
+    c.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
+    c.container.cdi_devices = cdi_devices;
+    const auto decision = c.decide();
+    ASSERT_TRUE(decision) << decision.error().sentence;
+    EXPECT_EQ(*decision,
+              (ContainerDecision{.role = ContainerRole::kKubeletAssigned,
+                                 .adjustment = {.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}}));
+  }
 }
 
 struct OrdinaryRow {
