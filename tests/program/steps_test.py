@@ -17,7 +17,7 @@ class StepsTest(unittest.TestCase):
         done = self.only("nosuch")
         self.assertEqual((done.returncode, done.stdout), (
             2, 'tests/run.sh: there is no step "nosuch"; the steps are format tidy tidy-test schemas build '
-               "ctest demo programs tsan asan fuzz clang-tidy e2e\n"))
+               "ctest demo programs tsan asan fuzz clang-tidy e2e node\n"))
 
     def test_a_step_that_needs_programs_says_what_builds_them(self):
         for step, file in (("demo", "snug-extender"), ("programs", "snug-extender"), ("ctest", "CTestTestfile.cmake")):
