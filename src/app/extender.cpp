@@ -85,7 +85,8 @@ struct Extender::Parts {
   std::unique_ptr<memory::MemoryApi> memory;  // in embedded mode only
   std::unique_ptr<kube::KubeApi> kube_api;
   std::unique_ptr<kube::KubeSource> kube_source;
-  std::unique_ptr<kube::KubeHeartbeats> heartbeats;  // null in embedded mode
+  // Null in embedded mode, and with removeMirrors.
+  std::unique_ptr<kube::KubeHeartbeats> heartbeats;
   std::unique_ptr<kube::KubeLease> lease;            // null: no leader election
   std::unique_ptr<kube::KubeLease> scheduler_lease;  // null: no scheduler's Lease is configured
   base::TimePoint source_starts;
@@ -158,8 +159,10 @@ base::Result<void> Extender::open_kubernetes() {
                                        parts_->clock};
   parts_->kube_api = std::make_unique<kube::KubeApi>(*endpoint, kube_options, kube_context);
   parts_->kube_source = std::make_unique<kube::KubeSource>(*endpoint, kube_options, kube_context);
-  parts_->heartbeats = std::make_unique<kube::KubeHeartbeats>(*endpoint, kube_options, kube_context,
-                                                              options_.lease.name_space);
+  // The account of a Snug that only removes mirrors may not read them, and places no pod.
+  if (!options_.remove_mirrors)
+    parts_->heartbeats = std::make_unique<kube::KubeHeartbeats>(
+        *endpoint, kube_options, kube_context, options_.lease.name_space);
   if (!options_.webhook_listen.host.empty()) {
     const std::string own_namespace =
         kube_options.own_namespace.empty() ? options_.lease.name_space : kube_options.own_namespace;
