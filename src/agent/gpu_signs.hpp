@@ -13,8 +13,6 @@
 
 namespace snug::agent {
 
-/// NVIDIA's runtime gives a container the GPUs in this variable.
-inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 /// The value with which NVIDIA's runtime leaves the container as it is.
 inline constexpr std::string_view kNoDevices = "void";
 

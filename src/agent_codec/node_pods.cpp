@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "agent_codec/object_reader.hpp"
+#include "snug/agent/container_view.hpp"
 #include "snug/request/pod_request_parser.hpp"
 #include "snug/request/quantity.hpp"
 
 namespace snug::agent_codec {
 namespace {
 
-constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 /// The reference that Snug's webhook writes: to one of the annotations that the binding sets. The
 /// key ends here, or goes on with a dot and the name of the container.
 constexpr std::string_view kOwnReference = "metadata.annotations['snug.dev/visible-devices";
@@ -55,7 +55,7 @@ bool sets_visible_devices(ObjectReader& reader, const JsonPlace& container) {
   const JsonPlace variables = reader.member(container, "env");
   reader.each_item(variables, [&](const JsonPlace& variable) {
     const JsonPlace name = reader.member(variable, "name");
-    if (reader.text(name) != kVisibleDevices) return;
+    if (reader.text(name) != agent::kVisibleDevices) return;
     const JsonPlace source = reader.member(variable, "valueFrom");
     const JsonPlace reference = reader.member(source, "fieldRef");
     const JsonPlace field_path = reader.member(reference, "fieldPath");

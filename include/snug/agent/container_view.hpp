@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "snug/model/node_inventory.hpp"
 
 namespace snug::agent {
+
+/// NVIDIA's runtime gives a container the GPUs in this variable.
+inline constexpr std::string_view kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 
 struct SandboxView {
   std::string id;

@@ -17,9 +17,12 @@ inline constexpr const char* kEnforcedLabel = "snug.dev/enforced";
 /// The label of the heartbeat Leases of agents, whose value is `true`.
 inline constexpr const char* kAgentLabel = "snug.dev/agent";
 
+/// What the agent writes on its Node.
 struct NodeMarks {
   std::optional<std::string> inventory;  // the annotation; nullopt: absent
   std::optional<std::string> enforced;   // the label; nullopt: absent
+
+  friend bool operator==(const NodeMarks&, const NodeMarks&) = default;
 };
 
 /// Reads a Node, or the metadata of one. Fails with kInvalid if one of the two has a wrong type.

@@ -14,6 +14,7 @@
 #include "snug/agent/device_report.hpp"
 #include "snug/agent/driver_files.hpp"
 #include "snug/agent/pod_view.hpp"
+#include "snug/agent_codec/node_writes.hpp"
 #include "snug/base/result.hpp"
 
 namespace snug::agent_service {
@@ -111,12 +112,7 @@ class NodePort {
  public:
   virtual ~NodePort() = default;
 
-  /// What the agent wrote on its node; nullopt: the key is absent.
-  struct Marks {
-    std::optional<std::string> inventory;  // the annotation snug.dev/inventory
-    std::optional<std::string> enforced;   // the label snug.dev/enforced
-    friend bool operator==(const Marks&, const Marks&) = default;
-  };
+  using Marks = agent_codec::NodeMarks;
   /// kNotFound: the node does not exist.
   [[nodiscard]] virtual base::Result<Marks> read_marks() = 0;
   /// Sets both; nullopt removes the key.

@@ -40,25 +40,11 @@ class HeartbeatFeed final : public ObjectFeed {
   [[nodiscard]] base::Result<Step> event(std::string_view event_json, codec::WireFormat) override {
     auto read_event = codec::read_heartbeat_event(event_json);
     if (!read_event) return std::unexpected(read_event.error());
-    const codec::LeaseEvent& lease_event = read_event->event;
-    Step event_step{codec::WatchEventType::kBookmark, lease_event.resource_version,
-                    lease_event.error_code, lease_event.error_message};
-    switch (lease_event.type) {
-      case codec::LeaseEvent::Type::kChanged:
-        event_step.kind = codec::WatchEventType::kModified;
-        heartbeat_sink_.heartbeat_changed(std::move(read_event->heartbeat));
-        break;
-      case codec::LeaseEvent::Type::kDeleted:
-        event_step.kind = codec::WatchEventType::kDeleted;
-        heartbeat_sink_.heartbeat_gone(read_event->heartbeat.node);
-        break;
-      case codec::LeaseEvent::Type::kError:
-        event_step.kind = codec::WatchEventType::kError;
-        break;
-      case codec::LeaseEvent::Type::kBookmark:
-        break;
-    }
-    return event_step;
+    if (read_event->event.type == codec::LeaseEvent::Type::kChanged)
+      heartbeat_sink_.heartbeat_changed(std::move(read_event->heartbeat));
+    if (read_event->event.type == codec::LeaseEvent::Type::kDeleted)
+      heartbeat_sink_.heartbeat_gone(read_event->heartbeat.node);
+    return step_of(read_event->event);
   }
 
  private:

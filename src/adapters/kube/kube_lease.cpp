@@ -37,24 +37,10 @@ class LeaseFeed final : public ObjectFeed {
   [[nodiscard]] base::Result<Step> event(std::string_view event_json, codec::WireFormat) override {
     auto lease_event = codec::read_lease_event(event_json);
     if (!lease_event) return std::unexpected(lease_event.error());
-    Step event_step{codec::WatchEventType::kBookmark, lease_event->resource_version,
-                    lease_event->error_code, lease_event->error_message};
-    switch (lease_event->type) {
-      case codec::LeaseEvent::Type::kChanged:
-        event_step.kind = codec::WatchEventType::kModified;
-        lease_sink_.lease_changed(lease_event->resource_version);
-        break;
-      case codec::LeaseEvent::Type::kDeleted:
-        event_step.kind = codec::WatchEventType::kDeleted;
-        lease_sink_.lease_changed({});
-        break;
-      case codec::LeaseEvent::Type::kError:
-        event_step.kind = codec::WatchEventType::kError;
-        break;
-      case codec::LeaseEvent::Type::kBookmark:
-        break;
-    }
-    return event_step;
+    if (lease_event->type == codec::LeaseEvent::Type::kChanged)
+      lease_sink_.lease_changed(lease_event->resource_version);
+    if (lease_event->type == codec::LeaseEvent::Type::kDeleted) lease_sink_.lease_changed({});
+    return step_of(*lease_event);
   }
 
  private:

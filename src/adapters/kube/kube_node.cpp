@@ -107,9 +107,7 @@ base::Result<agent_service::NodePort::Marks> KubeNode::read_marks() {
                       "the API server answered " + std::to_string(reply->status) +
                           " to the GET of the node: " + codec::status_message(reply->body));
   }
-  auto marks = agent_codec::read_node_marks(reply->body, state_->limits);
-  if (!marks) return std::unexpected(marks.error());
-  return Marks{.inventory = std::move(marks->inventory), .enforced = std::move(marks->enforced)};
+  return agent_codec::read_node_marks(reply->body, state_->limits);
 }
 
 base::Result<void> KubeNode::write_marks(const Marks& marks) {
@@ -120,7 +118,7 @@ base::Result<void> KubeNode::write_marks(const Marks& marks) {
   patch_request.target = "/api/v1/nodes/" + state_->node;
   patch_request.content_type = "application/merge-patch+json";
   patch_request.accept = kNodeMetadataOnly;
-  patch_request.body = agent_codec::write_node_marks({marks.inventory, marks.enforced});
+  patch_request.body = agent_codec::write_node_marks(marks);
   const auto reply = state_->api_caller.call(service::ApiCall::kPatchNode, patch_request);
   // Only a reply with a 2xx status can be too large, so the patch has succeeded.
   if (!reply && reply.error().code == base::ErrorCode::kTooLarge) return {};

@@ -115,6 +115,25 @@ class NodeFeed final : public ObjectFeed {
 
 }  // namespace
 
+ObjectFeed::Step step_of(const codec::LeaseEvent& lease_event) {
+  ObjectFeed::Step step{codec::WatchEventType::kBookmark, lease_event.resource_version,
+                        lease_event.error_code, lease_event.error_message};
+  switch (lease_event.type) {
+    case codec::LeaseEvent::Type::kChanged:
+      step.kind = codec::WatchEventType::kModified;
+      break;
+    case codec::LeaseEvent::Type::kDeleted:
+      step.kind = codec::WatchEventType::kDeleted;
+      break;
+    case codec::LeaseEvent::Type::kError:
+      step.kind = codec::WatchEventType::kError;
+      break;
+    case codec::LeaseEvent::Type::kBookmark:
+      break;
+  }
+  return step;
+}
+
 std::unique_ptr<ObjectFeed> make_pod_feed(const base::Limits& limits,
                                           service::ClusterSink& cluster_sink) {
   return std::make_unique<PodFeed>(limits, cluster_sink);

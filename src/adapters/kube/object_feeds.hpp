@@ -10,6 +10,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
 #include "snug/codec/kube_objects.hpp"
+#include "snug/codec/lease_codec.hpp"
 #include "snug/service/ports.hpp"
 
 namespace snug::kube {
@@ -51,6 +52,9 @@ class ObjectFeed {
   [[nodiscard]] virtual base::Result<Step> event(std::string_view event_bytes,
                                                  codec::WireFormat wire_format) = 0;
 };
+
+/// What ResourceStream needs of an event of a watch of Leases.
+[[nodiscard]] ObjectFeed::Step step_of(const codec::LeaseEvent& lease_event);
 
 [[nodiscard]] std::unique_ptr<ObjectFeed> make_pod_feed(const base::Limits& limits,
                                                         service::ClusterSink& cluster_sink);
