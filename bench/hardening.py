@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What the flags of SNUG_HARDEN cost: plan_bench, and http_bench with snug-extender, each built with the flags
-and without, run in turns.
+"""What the flags of SNUG_HARDEN cost plan_bench, and http_bench with snug-extender.
+
+Each is built with the flags and without, and both are run in turns.
 
 Exit code 1 if the hardened programs take over 3 % longer in the geometric mean of all benchmarks. A benchmark's ratio
 is that of its fastest runs, because other work on the machine can only make a run slower.

@@ -1,14 +1,16 @@
 // The main function of snug-agent: reads the options, starts the agent, and ends it on SIGTERM or
 // SIGINT. With --probe, it only waits for the agent of its pod to end.
-#include <malloc.h>
-
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "agent_app/agent.hpp"
+#include "agent_app/memory.hpp"
 #include "agent_app/probe_link.hpp"
+#include "snug/base/agent_limits.hpp"
 #include "snug/config/agent_options.hpp"
+#include "snug/config/signals.hpp"
 
 namespace {
 
@@ -16,22 +18,10 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadConfiguration = 2;
 
-/// Configures the allocator for little memory: the agent allocates little, and never in a hurry.
-void save_memory() {
-  mallopt(M_ARENA_MAX, 1);
-  mallopt(M_TRIM_THRESHOLD, 64 << 10);
-  mallopt(M_MMAP_THRESHOLD, 64 << 10);
-}
-
-/// Must be called before any thread starts, so that every thread inherits the mask.
-sigset_t block_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return signals;
+/// Returns when one of the signals comes.
+void run_until(const sigset_t& signals) {
+  constexpr timespec kPeriod{.tv_sec = snug::base::agent_limits::heap_trim_s, .tv_nsec = 0};
+  while (sigtimedwait(&signals, nullptr, &kPeriod) < 0) snug::agent_app::return_free_memory();
 }
 
 int fail(const snug::base::Error& error) {
@@ -42,7 +32,7 @@ int fail(const snug::base::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  save_memory();
+  snug::agent_app::configure_allocator();
   auto options = snug::config::read_agent_options(argc, argv);
   if (!options) return fail(options.error());
   if (!options->print_and_exit.empty()) {
@@ -56,13 +46,14 @@ int main(int argc, char** argv) {
     snug::agent_app::wait_as_probe(pod == nullptr ? "" : pod);
     return kDone;
   }
-  const sigset_t signals = block_signals();
+  const sigset_t signals = snug::config::block_signals({SIGTERM, SIGINT});
+  const snug::agent_app::StartPages start_pages;
   snug::agent_app::Agent agent(*std::move(options));
   if (const auto started = agent.start(); !started) return fail(started.error());
   std::puts(agent.listening_line().c_str());
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&signals, &signal);
+  start_pages.unmap();
+  run_until(signals);
   agent.stop();
   return kDone;
 }

@@ -8,6 +8,7 @@
 
 #include "app/extender.hpp"
 #include "snug/config/options.hpp"
+#include "snug/config/signals.hpp"
 
 namespace {
 
@@ -20,19 +21,6 @@ constexpr int kBadConfiguration = 2;
 void keep_memory() {
   mallopt(M_MMAP_THRESHOLD, 64 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
-}
-
-/// Blocks the signals that wait_for_end() waits for, and returns them. Must be called before any
-/// thread starts, so that every thread inherits the mask.
-sigset_t block_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return signals;
 }
 
 /// Waits for SIGTERM or SIGINT. Reloads the policy on each SIGHUP.
@@ -61,7 +49,7 @@ int exit_code(const snug::base::Error& error) {
 
 int main(int argc, char** argv) {
   keep_memory();
-  const sigset_t signals = block_signals();
+  const sigset_t signals = snug::config::block_signals({SIGTERM, SIGINT, SIGHUP});
   auto options = snug::config::read_options(argc, argv);
   if (!options) {
     std::fprintf(stderr, "snug-extender: %s\n", options.error().message.c_str());

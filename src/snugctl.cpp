@@ -40,6 +40,7 @@ int run(int argc, const char* const* argv) {
   snug::ctl::add_policy_check(app, chosen_action);
   snug::ctl::add_simulate(app, chosen_action);
   snug::ctl::add_top(app, chosen_action);
+  snug::ctl::add_verify(app, chosen_action);
   if (is_completer()) return complete_words(app, argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "__complete")
     return complete_words(app, argc - 2, argv + 2);

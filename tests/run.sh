@@ -7,11 +7,11 @@
 #
 # --quick skips the sanitizers, clang-tidy and the end-to-end tests.
 # --only runs only these steps, with the existing build.
-# CI=true: end-to-end tests that cannot run count as failed. SNUG_JOBS: parallel jobs (2).
-# SNUG_BUILD: the build folder (build/). Kept between runs: this folder, ccache's, and
-# ${SNUG_CACHE:-~/.cache/snug}.
-# The end-to-end tests mostly wait, so they run beside the sanitizers' builds and tests, which yield
-# the processors to them.
+# CI=true: end-to-end tests that cannot run count as failed, and for root the scenarios on a node too.
+# SNUG_JOBS: parallel jobs (2). SNUG_BUILD: the build folder (build/). Kept between runs: this
+# folder, ccache's, and ${SNUG_CACHE:-~/.cache/snug}.
+# The end-to-end tests and the scenarios on a real node mostly wait, so they run beside the
+# sanitizers' builds and tests, which yield the processors to them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source deploy/scripts/say.sh
@@ -31,6 +31,7 @@ names=()
 control_plane= # process groups that run in the background
 node_programs=
 e2e=
+node=
 
 # count STEP PASSED FAILED SKIPPED
 count() {
@@ -233,7 +234,7 @@ start_control_plane() {
   background control-plane nice bash -c 'bash tests/e2e/controlplane/build.sh && bash tests/helm/build.sh'
   control_plane=$started
   # One after the other: the end-to-end tests wait for the control plane alone.
-  background node-programs nice bash -c 'until [[ -e $0 ]]; do sleep 1; done; bash tests/node/build.sh' "$LOGS/control-plane.code"
+  background node-programs nice bash -c 'until [[ -e $0 ]]; do sleep 1; done; bash tests/node/build.sh && bash tests/node/build.sh plugins' "$LOGS/control-plane.code"
   node_programs=$started
 }
 
@@ -243,24 +244,38 @@ run_demo() {
 }
 
 run_programs() {
-  built snug-extender && built snugctl && built snug-agent || return
-  SNUG_PROGRAMS=$BUILD QUIETLY_TAIL=200 run_summarized programs 1200 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
+  built snug-extender && built snugctl && built snug-agent && built snug-mps && built snug-gate && built snug-observe || return
+  SNUG_PROGRAMS=$BUILD QUIETLY_TAIL=200 run_summarized programs 1800 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
 }
 
-# Starts the end-to-end tests, unless run_e2e will find that they cannot run.
+# Starts the end-to-end tests, which begin when the control plane is built, and after them the
+# scenarios on a node: one control plane at a time.
 start_e2e() {
-  local code=0 options=()
-  wait_for control-plane "$control_plane" || code=$?
-  ((code == 0 || code == 3)) && [[ -e $BUILD/snug-extender ]] || return 0
+  local options=()
+  [[ -e $BUILD/snug-extender ]] || return 0
   [[ ${CI:-} != true ]] || options=(--require)
-  say "e2e: the end-to-end tests start in the background."
-  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" timeout --foreground -k 60 3600 \
-    "$PYTHON" tests/e2e/run.py "${options[@]}"
+  say "e2e: the end-to-end tests start in the background when the control plane is built."
+  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
+    until [[ -e $0 ]]; do sleep 1; done
+    [[ $(cat "$0") == [03] ]] && exec timeout --foreground -k 60 3600 "$@"' \
+    "$LOGS/control-plane.code" "$PYTHON" tests/e2e/run.py "${options[@]}"
   e2e=$started
+  start_node "$LOGS/e2e.code"
 }
 
-# After the end-to-end tests: one control plane at a time. On a machine that cannot be a node they count
-# as skipped.
+# start_node FILE: starts the scenarios on a node when FILE is there and kubelet and containerd are
+# built. On a machine that cannot be a node they count as skipped, or as failed for root in CI.
+start_node() {
+  local options=()
+  wanted node && [[ -e $BUILD/snug-agent ]] || return 0
+  [[ ${CI:-} != true ]] || ((EUID != 0)) || options=(--require)
+  background node env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
+    until [[ -e $0 && -e $1 ]]; do sleep 1; done
+    [[ $(cat "$1") == [03] ]] && shift && exec timeout --foreground -k 60 1800 "$@"' \
+    "$1" "$LOGS/node-programs.code" "$PYTHON" tests/node/run.py "${options[@]}"
+  node=$started
+}
+
 run_node() {
   local code=0
   wait_for node-programs "$node_programs" || code=$?
@@ -271,7 +286,12 @@ run_node() {
     return 1
   fi
   built snug-agent || return
-  SNUG_EXTENDER="$BUILD/snug-extender" QUIETLY_TAIL=300 run_summarized node 1500 "$PYTHON" tests/node/run.py
+  [[ -n $node ]] || start_node "$LOGS/node-programs.code"
+  code=0
+  wait_for node "$node" || code=$?
+  node=
+  ((code == 0)) || sed 's/^/    /' "$LOGS/node.log" | tail -n 300
+  count_summary node "$LOGS/node.log" "$code"
 }
 
 run_e2e() {
@@ -296,7 +316,7 @@ run_e2e() {
 finish() {
   local code=$? group
   trap - EXIT INT TERM
-  for group in $control_plane $node_programs $e2e; do # at most one word each
+  for group in $control_plane $node_programs $e2e $node; do # at most one word each
     kill -- "-$group" 2>/dev/null || true
     wait "$group" 2>/dev/null || true
   done

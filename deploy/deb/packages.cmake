@@ -21,5 +21,8 @@ Serves filter, prioritize, preempt and bind of kube-scheduler, and packs
 pods tightly onto GPUs.")
 set(CPACK_COMPONENT_SNUG-AGENT_DESCRIPTION "gives containers of a node the GPUs reserved for them
 Publishes the GPUs of a Kubernetes node, and as a plug-in of its container
-runtime gives each container exactly the GPUs that Snug has reserved for it.")
+runtime gives each container exactly the GPUs that Snug has reserved for it.
+Also snug-mps, which runs the MPS daemons of a node, snug-gate, which refuses
+containers in the place of a runtime that cannot, and snug-observe, which
+prints what a container sees of GPUs.")
 include(CPack)

@@ -3,10 +3,11 @@
 #
 #   bash deploy/image/build.sh --arch amd64|arm64 PROGRAMS OUT
 #
-# PROGRAMS holds the built snug-extender, snugctl and snug-agent. OUT/image gets the image of snug-extender, with
-# snugctl, and OUT/agent-image that of snug-agent; a second call for the other architecture adds to them. OUT also gets
-# the SBOMs and the versions of Debian's packages. The same programs, packages and commit give the same digests,
-# which are printed.
+# PROGRAMS holds the built snug-extender, snugctl, snug-agent, snug-mps, snug-gate and snug-observe. OUT/image gets the
+# image of snug-extender, with snugctl, and OUT/agent-image that of snug-agent, with the other three; a second call for the
+# other architecture adds to them.
+# OUT also gets the SBOMs and the versions of Debian's packages. The same programs, packages and commit give the same
+# digests, which are printed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -29,7 +30,7 @@ else
   strip=aarch64-linux-gnu-strip
   cp "$(bash "$here/debian.sh" sysroot "$arch")/packages.tsv" "$work/headers.tsv"
 fi
-for name in snug-extender snugctl snug-agent; do
+for name in snug-extender snugctl snug-agent snug-mps snug-gate snug-observe; do
   "$strip" -o "$work/$name" "$programs/$name"
 done
 mkdir -p "$out"

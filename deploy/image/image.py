@@ -36,7 +36,7 @@ class Image:
 
 IMAGES = (Image("snug-extender", "image", "snug", ("snug-extender", "snugctl"), True,
                 "Kubernetes scheduler extender that shares GPUs"),
-          Image("snug-agent", "agent-image", "snug-agent", ("snug-agent",), False,
+          Image("snug-agent", "agent-image", "snug-agent", ("snug-agent", "snug-mps", "snug-gate", "snug-observe"), False,
                 "Gives containers of a Kubernetes node the GPUs that Snug has reserved for them"))
 
 

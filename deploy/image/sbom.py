@@ -8,6 +8,8 @@ from urllib.parse import quote
 # Packages whose headers have code that is compiled into the programs.
 COMPILED_IN = ("libboost1.74-dev", "libcli11-dev", "libfmt-dev", "libprotozero-dev", "libsimdjson-dev",
                "libspdlog-dev", "libstdc++-12-dev", "libyaml-cpp-dev", "nlohmann-json3-dev", "prometheus-cpp-dev")
+# What is linked into a program besides.
+LINKED_IN = {"snug-gate": ("libc6-dev", "libgcc-12-dev")}
 NAMESPACE = "https://snug.dev/spdx"
 
 
@@ -69,17 +71,19 @@ class Document:
         self._relate("SPDXRef-DOCUMENT", "DESCRIBES", image)
         for package in packages:
             self._relate(image, "CONTAINS", self._package(package))
-        own = [self._program(path) for path in programs]
-        for program in own:
+        own = {path.name: self._program(path) for path in programs}
+        for program in own.values():
             self._relate(image, "CONTAINS", program)
         seen = {name.split(":")[0]: version for name, version in
                 (line.split("\t") for line in headers.read_text().splitlines())}
-        missing = [name for name in COMPILED_IN if name not in seen]
+        needed = {name: list(own.values()) for name in COMPILED_IN}
+        needed |= {name: [own[program]] for program in LINKED_IN.keys() & own.keys() for name in LINKED_IN[program]}
+        missing = [name for name in needed if name not in seen]
         if missing:
             raise SystemExit(f"sbom: the programs must be built on this machine, but it lacks {', '.join(missing)}")
-        for name in COMPILED_IN:
+        for name, those in needed.items():
             library = self._debian(name, seen[name])
-            for program in own:
+            for program in those:
                 self._relate(program, "STATIC_LINK", library)
         return json.dumps({
             "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",

@@ -20,6 +20,7 @@ CHART = ROOT / "deploy/chart"
 HELM = ROOT / "tests/helm/build.sh"  # prints the folder of helm
 KUBERNETES = "1.36.3"  # of which version the manifests have the scheduler
 SHARED = ["shape=shared", "nodes={control-plane-1}"]
+AGENT = ["agent.enabled=true", "agent.image.repository=registry.example/snug/snug-agent"]
 MANAGED = ["admission.managedResourcesOnly=true", "mirror.smallestGpuMib=1", "mirror.largestGpuMib=1"]
 # file -> the chart's templates, and values
 MANIFESTS = {
@@ -37,6 +38,8 @@ MANIFESTS = {
                         "flow-schema"], []),
     "shared-extender.yaml": (["namespace", "policy", "daemonsets", "shared-rbac", "flow-schema"],
                              [*SHARED, "namespace=true"]),
+    "agent.yaml": (["agent"], AGENT),
+    "mps.yaml": (["mps"], [*AGENT, "agent.modes={whole,mps}", "mps.enabled=true"]),
     "alerts/prometheusrule.yaml": (["prometheusrule"], ["monitoring.prometheusRule=true"]),
 }
 MADE_FROM = "# Made from deploy/chart by deploy/scripts/manifests.py.\n"

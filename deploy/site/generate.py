@@ -15,7 +15,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 API = ROOT / "api"
-SCHEMAS = (("annotations", "pod"), ("inventory", "node"), ("reservation", "pod"))
+SCHEMAS = (("annotations", "pod"), ("inventory", "node"), ("usage", "node"), ("reservation", "pod"))
 
 
 def escaped(text):
@@ -121,9 +121,9 @@ def annotations():
     for name, owner in SCHEMAS:
         schema = json.loads((API / f"{name}.schema.json").read_text(encoding="utf-8"))
         text += f"## {schema['title']}\n\nOn a {owner}; [`{name}.schema.json`](../../api/{name}.schema.json).\n\n"
-        schema = inlined(schema, schema["$defs"])
+        schema = inlined(schema, schema.get("$defs", {}))
         text += escaped(schema["description"].strip()) + "\n\n" + properties({"properties": schema["properties"]})
-        text += "".join(definition(each, value, 3) for each, value in schema["$defs"].items()
+        text += "".join(definition(each, value, 3) for each, value in schema.get("$defs", {}).items()
                         if f'"#/$defs/{each}"' in json.dumps(schema))
     return text
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "snug/base/agent_limits.hpp"
+#include "snug/base/stable_hash.hpp"
 #include "snug/base/text.hpp"
 
 namespace snug::agent {
@@ -20,16 +21,6 @@ bool is_plain_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
-/// The 64-bit hash FNV-1a. base/name_hash differs in each process.
-std::uint64_t stable_hash(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001B3U;
-  }
-  return hash;
-}
-
 }  // namespace
 
 std::string cdi_device_name(std::string_view pod_uid, std::string_view container) {
@@ -38,8 +29,8 @@ std::string cdi_device_name(std::string_view pod_uid, std::string_view container
       static_cast<std::int64_t>(name.size()) <= base::agent_limits::max_cdi_device_bytes;
   if (fits && is_plain_name(pod_uid) && is_plain_name(container)) return name;
   // Three underscores: no plain name has them.
-  return "hash___" + base::hex_number(stable_hash(pod_uid)) + "_" +
-         base::hex_number(stable_hash(container));
+  return "hash___" + base::hex_number(base::stable_hash(pod_uid)) + "_" +
+         base::hex_number(base::stable_hash(container));
 }
 
 }  // namespace snug::agent

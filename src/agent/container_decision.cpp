@@ -1,18 +1,18 @@
 #include "snug/agent/container_decision.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "agent/container_role.hpp"
 #include "agent/driver_capabilities.hpp"
 #include "agent/gpu_signs.hpp"
 #include "agent/reserved_devices.hpp"
+#include "snug/agent/container_terms.hpp"
 
 namespace snug::agent {
 namespace {
 
-// Where the PATH and LD_LIBRARY_PATH of NVIDIA's CUDA images look.
-constexpr std::string_view kProgramFolder = "/usr/local/nvidia/bin";
-constexpr std::string_view kLibraryFolder = "/usr/local/nvidia/lib64";
 // The PATH with which containerd starts a container whose image sets none.
 constexpr std::string_view kDefaultPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -50,6 +50,20 @@ void add_driver_mounts(CdiSpec& spec, const ContainerView& container, const Driv
   }
 }
 
+std::expected<void, ContainerRefusal> limit_shares(ContainerDecision& decision,
+                                                   const ContainerInput& input,
+                                                   const model::ReservedContainer& reserved,
+                                                   const NodeInput& node) {
+  auto additions = additions_of(input, reserved, node);
+  if (!additions) return std::unexpected(additions.error());
+  const auto problem =
+      daemon_problem(reserved.devices(), node.devices, mps_client(input, reserved, node));
+  if (!problem.empty()) return refuse(input, problem, true);
+  std::ranges::move(additions->env, std::back_inserter(decision.adjustment.env));
+  std::ranges::move(additions->mounts, std::back_inserter(decision.adjustment.mounts));
+  return {};
+}
+
 std::expected<void, ContainerRefusal> give_devices(ContainerDecision& decision,
                                                    const ContainerInput& input,
                                                    const model::ReservedContainer& reserved,
@@ -61,9 +75,19 @@ std::expected<void, ContainerRefusal> give_devices(ContainerDecision& decision,
   add_driver_mounts(spec, input.container, node.files);
   extend_folders(decision.adjustment, input.container, "PATH", kProgramFolder);
   extend_folders(decision.adjustment, input.container, "LD_LIBRARY_PATH", kLibraryFolder);
-  decision.adjustment.cdi_devices.push_back(spec.qualified_name());
   decision.spec = std::move(spec);
   return {};
+}
+
+/// Gives the container the CDI device with the variables once more: see own_device().
+void repeat_variables(ContainerDecision& decision, const ContainerInput& input,
+                      const RoleOfContainer& role) {
+  std::string own = own_device(input, role);
+  if (own.empty()) return;
+  if (!decision.spec)
+    decision.spec.emplace().device = cdi_device_name(input.sandbox.uid, input.container.name);
+  decision.spec->env = decision.adjustment.env;
+  decision.adjustment.cdi_devices.push_back(std::move(own));
 }
 
 }  // namespace
@@ -81,8 +105,19 @@ std::expected<ContainerDecision, ContainerRefusal> decide_container(const Contai
   if (role->reserved != nullptr) {
     const auto given = give_devices(decision, input, *role->reserved, node);
     if (!given) return std::unexpected(given.error());
+    const auto limited = limit_shares(decision, input, *role->reserved, node);
+    if (!limited) return std::unexpected(limited.error());
   }
+  repeat_variables(decision, input, *role);
   return decision;
+}
+
+std::expected<std::vector<MemoryLimit>, ContainerRefusal> limits_at_start(
+    const ContainerInput& input, const NodeInput& node) {
+  const auto role = role_of(input, node);
+  if (!role) return std::unexpected(role.error());
+  if (role->reserved == nullptr) return std::vector<MemoryLimit>{};
+  return memory_limits(role->reserved->devices(), node.devices);
 }
 
 }  // namespace snug::agent

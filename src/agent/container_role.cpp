@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/gpu_signs.hpp"
+#include "snug/agent/container_terms.hpp"
 #include "snug/base/text.hpp"
 
 namespace snug::agent {
@@ -11,12 +12,13 @@ namespace {
 using base::in_quotes;
 
 constexpr std::string_view kReservationKey = "snug.dev/reservation";
-constexpr std::string_view kVisibleDevicesKey = "snug.dev/visible-devices";
+constexpr std::string_view kVisibleDevicesKey = "snug.dev/visible-devices.";
+static_assert(decides_role(kReservationKey) && decides_role(kVisibleDevicesKey));
 
 /// Whether the pod is from a file or URL of the kubelet. Its annotations are not from the API
 /// server, and the uid that the runtime knows is not the pod's.
 bool is_static(const ContainerInput& input) {
-  const auto source = input.sandbox.annotations.find("kubernetes.io/config.source");
+  const auto source = input.sandbox.annotations.find(std::string(kConfigSourceKey));
   return (source != input.sandbox.annotations.end() && source->second != "api") ||
          (input.pod != nullptr && input.pod->uid != input.pod->runtime_uid);
 }
@@ -54,9 +56,7 @@ bool names_devices(const ContainerInput& input) {
     const model::ReservedContainer* reserved = find_reserved(input);
     return reserved != nullptr && !reserved->devices().empty();
   }
-  const auto visible =
-      input.sandbox.annotations.find(std::string(kVisibleDevicesKey) + "." + input.container.name);
-  return visible != input.sandbox.annotations.end() && !visible->second.empty();
+  return !given_variable(input).empty();
 }
 
 /// The role of a container without a valid reservation of devices.
@@ -68,7 +68,15 @@ std::expected<RoleOfContainer, ContainerRefusal> role_without_devices(const Cont
     if (shown->sets_visible_devices) {
       return refuse(input,
                     "its env sets NVIDIA_VISIBLE_DEVICES, which replaces the GPUs that the "
-                    "kubelet assigned; remove the variable from env and envFrom");
+                    "kubelet assigned; remove the variable");
+    }
+    // The kubelet puts the variables of the plug-in before those of the container, and the runtime
+    // keeps the last value of a name: the agent cannot tell which of them set it.
+    if (shown->has_env_from && keeps_variable({ContainerRole::kKubeletAssigned}, input.container)) {
+      return refuse(input,
+                    "its envFrom may set NVIDIA_VISIBLE_DEVICES, which replaces the GPUs that the "
+                    "kubelet assigned; name each variable in env, with configMapKeyRef or "
+                    "secretKeyRef");
     }
     return RoleOfContainer{ContainerRole::kKubeletAssigned};
   }
@@ -102,6 +110,22 @@ const PodContainerView* find_container(const ContainerInput& input) {
   return found == input.pod->containers.end() ? nullptr : &*found;
 }
 
+std::string_view given_variable(const ContainerInput& input) {
+  const auto found =
+      input.sandbox.annotations.find(std::string(kVisibleDevicesKey) + input.container.name);
+  return found == input.sandbox.annotations.end() ? std::string_view() : found->second;
+}
+
+std::string own_device(const ContainerInput& input, const RoleOfContainer& role) {
+  const auto sets_devices = [](std::string_view entry) {
+    return value_of(entry, kVisibleDevices).has_value();
+  };
+  if (role.reserved == nullptr && std::ranges::count_if(input.container.env, sets_devices) < 2)
+    return {};
+  return CdiSpec{.device = cdi_device_name(input.sandbox.uid, input.container.name)}
+      .qualified_name();
+}
+
 std::unexpected<ContainerRefusal> refuse(const ContainerInput& input, std::string_view sentence,
                                          bool retry) {
   return std::unexpected(ContainerRefusal{"container " + in_quotes(input.container.name) +
@@ -127,9 +151,9 @@ std::expected<void, ContainerRefusal> check_requests(const ContainerInput& input
                                                      const NodeInput& node) {
   if (role.role == ContainerRole::kExempt) return {};
   if (const std::string* key = asking_annotation(input.sandbox)) {
-    return refuse(input, "the annotation " + in_quotes(*key) +
-                             " of its pod asks for GPUs by CDI; GPUs are given only by "
-                             "reservations and device plug-ins");
+    return refuse(input, "the annotation " + in_quotes(*key) + " of its pod " +
+                             std::string(kAsksByCdi) +
+                             "; GPUs are given only by reservations and device plug-ins");
   }
   // Variables, mounts and devices of a container with limits are from its device plug-in.
   if (role.role == ContainerRole::kKubeletAssigned && !role.by_claims) return {};
@@ -155,9 +179,30 @@ std::expected<void, ContainerRefusal> check_requests(const ContainerInput& input
   return {};
 }
 
+MpsClient mps_client(const ContainerInput& input, const model::ReservedContainer& reserved,
+                     const NodeInput& node) {
+  return {mps::namespace_of(input.sandbox.uid, reserved.name), node.daemons};
+}
+
+std::expected<ShareAdditions, ContainerRefusal> additions_of(
+    const ContainerInput& input, const model::ReservedContainer& reserved, const NodeInput& node) {
+  const ShareSettings none;
+  auto additions = share_additions(reserved.devices(), node.devices,
+                                   node.shares == nullptr ? none : *node.shares,
+                                   mps_client(input, reserved, node));
+  if (!additions) return refuse(input, additions.error());
+  write_places_like(input.container.mounts, *additions);
+  if (const MountView* mount = mount_in_the_way(input.container.mounts, *additions)) {
+    return refuse(input, "its mount at " + in_quotes(mount->destination) +
+                             " is where snug-agent mounts what limits its share of a GPU; "
+                             "mount it elsewhere");
+  }
+  return *std::move(additions);
+}
+
 bool keeps_variable(const RoleOfContainer& role, const ContainerView& container) {
   return role.role == ContainerRole::kKubeletAssigned && !role.by_claims &&
-         gpu_device(container.cdi_devices) == nullptr &&
+         gpu_device(container.cdi_devices) == nullptr && may_ask_for_gpus(container.env) &&
          variable(container.env, kVisibleDevices) != "all";
 }
 

@@ -52,11 +52,7 @@ std::expected<void, ContainerRefusal> validate_container(const ContainerInput& i
   const auto role = role_of(input, node);
   if (!role) return std::unexpected(role.error());
   if (role->role == ContainerRole::kExempt) return {};
-  const std::string own =
-      role->reserved == nullptr
-          ? std::string()
-          : CdiSpec{.device = cdi_device_name(input.sandbox.uid, input.container.name)}
-                .qualified_name();
+  const std::string own = own_device(input, *role);
   auto checked = check_requests(input, *role, node);
   if (checked) checked = check_additions(input, all, node, own);
   if (!checked) return checked;
@@ -77,6 +73,15 @@ std::expected<void, ContainerRefusal> validate_container(const ContainerInput& i
   if (!own.empty() && std::ranges::find(all.cdi_devices, own) == all.cdi_devices.end()) {
     return refuse(
         input, "its CDI device " + in_quotes(own) + " is missing; another NRI plug-in removed it");
+  }
+  if (role->reserved != nullptr) {
+    const auto additions = additions_of(input, *role->reserved, node);
+    if (!additions) return std::unexpected(additions.error());
+    if (const std::string missing = missing_addition(all, *additions); !missing.empty()) {
+      return refuse(input, in_quotes(missing) +
+                               ", which limits its share of a GPU, is missing or changed; another "
+                               "NRI plug-in did that");
+    }
   }
   return {};
 }

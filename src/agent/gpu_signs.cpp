@@ -7,13 +7,9 @@
 namespace snug::agent {
 namespace {
 
-// NVIDIA's container toolkit takes GPUs from mounts below this folder, if it is configured so.
+// NVIDIA's container toolkit takes GPUs from mounts whose path begins so, if it is configured to.
 constexpr std::string_view kDeviceMounts = "/run/nvidia-container-devices";
 constexpr std::int64_t kNvidiaMajor = 195;  // assigned to NVIDIA by the kernel
-
-bool is_below(std::string_view path, std::string_view folder) {
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
-}
 
 /// Whether the driver's nodes on this host have the major number: those of nvidia-uvm and
 /// nvidia-caps differ between hosts.
@@ -55,31 +51,39 @@ std::string plain_path(std::string_view path) {
       plain += part;
     }
   }
-  if (is_below(plain, "/var/run")) plain.erase(0, 4);
+  if (is_in(plain, "/var/run")) plain.erase(0, 4);
   return plain.empty() ? "/" : plain;
+}
+
+bool is_in(std::string_view path, std::string_view folder) {
+  if (folder == "/") return true;
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+std::optional<std::string_view> value_of(std::string_view entry, std::string_view name) {
+  if (entry.size() <= name.size() || !entry.starts_with(name) || entry[name.size()] != '=')
+    return std::nullopt;
+  return entry.substr(name.size() + 1);
 }
 
 std::optional<std::string_view> variable(const std::vector<std::string>& env,
                                          std::string_view name) {
-  std::optional<std::string_view> value;
+  std::optional<std::string_view> last;
   for (const std::string_view entry : env) {
-    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
-      value = entry.substr(name.size() + 1);
-    }
+    if (const auto value = value_of(entry, name)) last = value;
   }
-  return value;
+  return last;
 }
 
-std::optional<std::string_view> asking_variable(const std::vector<std::string>& env) {
-  for (const std::string_view entry : env) {
-    if (!entry.starts_with(kVisibleDevices) || entry.size() <= kVisibleDevices.size() ||
-        entry[kVisibleDevices.size()] != '=') {
-      continue;
-    }
-    const std::string_view value = entry.substr(kVisibleDevices.size() + 1);
-    if (!value.empty() && value != kNoDevices && value != "none") return value;
-  }
-  return std::nullopt;
+bool asks_for_gpus(std::string_view value) {
+  return !value.empty() && value != kNoDevices && value != "none";
+}
+
+bool may_ask_for_gpus(const std::vector<std::string>& env) {
+  return std::ranges::any_of(env, [](std::string_view entry) {
+    const auto value = value_of(entry, kVisibleDevices);
+    return value && asks_for_gpus(*value);
+  });
 }
 
 bool is_gpu_device(std::string_view qualified_name) {
@@ -97,7 +101,7 @@ const std::string* gpu_device(const std::vector<std::string>& cdi_devices, std::
 
 const MountView* asking_mount(const std::vector<MountView>& mounts) {
   const auto found = std::ranges::find_if(mounts, [](const MountView& mount) {
-    return is_below(plain_path(mount.destination), kDeviceMounts);
+    return plain_path(mount.destination).starts_with(kDeviceMounts);
   });
   return found == mounts.end() ? nullptr : &*found;
 }
@@ -107,12 +111,15 @@ bool is_gpu_node(const DeviceNodeView& node, const DriverFiles& files) {
   return node.type != "b" && is_driver_major(node.major, files);
 }
 
+bool is_same_node(const DeviceNodeView& node, const DriverNode& other) {
+  return node.path == other.path && node.major == other.major && node.minor == other.minor;
+}
+
 const DeviceNodeView* gpu_node(const std::vector<DeviceNodeView>& nodes, const DriverFiles& files,
                                std::span<const DriverNode> allowed) {
   const auto is_allowed = [allowed](const DeviceNodeView& node) {
-    return std::ranges::any_of(allowed, [&node](const DriverNode& own) {
-      return own.path == node.path && own.major == node.major && own.minor == node.minor;
-    });
+    return std::ranges::any_of(allowed,
+                               [&node](const DriverNode& own) { return is_same_node(node, own); });
   };
   const auto found = std::ranges::find_if(nodes, [&](const DeviceNodeView& node) {
     return is_gpu_node(node, files) && !is_allowed(node);
@@ -130,7 +137,7 @@ const std::string* asking_annotation(const SandboxView& sandbox) {
 }
 
 bool shows_gpu(const ContainerView& container, const DriverFiles& files) {
-  return asking_variable(container.env) || gpu_device(container.cdi_devices) != nullptr ||
+  return may_ask_for_gpus(container.env) || gpu_device(container.cdi_devices) != nullptr ||
          gpu_node(container.devices, files) != nullptr;
 }
 

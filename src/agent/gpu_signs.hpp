@@ -19,12 +19,20 @@ inline constexpr std::string_view kNoDevices = "void";
 /// Returns the path without empty, `.` and `..` parts, and with /run for /var/run.
 [[nodiscard]] std::string plain_path(std::string_view path);
 
+/// Whether the plain path is the folder or below it.
+[[nodiscard]] bool is_in(std::string_view path, std::string_view folder);
+
+/// The value of an entry NAME=value; nullopt: it is of another variable.
+[[nodiscard]] std::optional<std::string_view> value_of(std::string_view entry,
+                                                       std::string_view name);
 /// The value of the last variable NAME=value with this name; nullopt: there is none.
 [[nodiscard]] std::optional<std::string_view> variable(const std::vector<std::string>& env,
                                                        std::string_view name);
 
-/// The first value of NVIDIA_VISIBLE_DEVICES that may ask for GPUs; nullopt: there is none.
-[[nodiscard]] std::optional<std::string_view> asking_variable(const std::vector<std::string>& env);
+/// Whether this value of NVIDIA_VISIBLE_DEVICES may ask for GPUs.
+[[nodiscard]] bool asks_for_gpus(std::string_view value);
+/// Whether any entry of NVIDIA_VISIBLE_DEVICES may ask for GPUs.
+[[nodiscard]] bool may_ask_for_gpus(const std::vector<std::string>& env);
 
 /// Whether the CDI device is a GPU: of a vendor nvidia.com or *.nvidia.com, or of Snug's kind.
 [[nodiscard]] bool is_gpu_device(std::string_view qualified_name);
@@ -37,6 +45,7 @@ inline constexpr std::string_view kNoDevices = "void";
 
 /// Whether the node is one of NVIDIA's: by its path, or by its major number.
 [[nodiscard]] bool is_gpu_node(const DeviceNodeView& node, const DriverFiles& files);
+[[nodiscard]] bool is_same_node(const DeviceNodeView& node, const DriverNode& other);
 /// The first of NVIDIA's nodes that is not in `allowed`; null: there is none.
 [[nodiscard]] const DeviceNodeView* gpu_node(const std::vector<DeviceNodeView>& nodes,
                                              const DriverFiles& files,

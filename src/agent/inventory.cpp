@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "snug/base/agent_limits.hpp"
+
 namespace snug::agent {
 namespace {
 
@@ -19,11 +21,15 @@ void remove_overlapping(std::vector<MigSliceReport>& slices) {
 
 }  // namespace
 
-Inventory make_inventory(NodeDevices devices, InventorySettings settings) {
+Inventory make_inventory(NodeDevices devices, InventorySettings settings,
+                         std::vector<SliceFailure> mig_failures) {
   for (DeviceReport& gpu : devices.gpus) remove_overlapping(gpu.mig_slices);
+  if (std::ssize(mig_failures) > base::agent_limits::max_mig_failures)
+    mig_failures.resize(base::agent_limits::max_mig_failures);
   return {.settings = std::move(settings),
           .gpus = std::move(devices.gpus),
-          .links = std::move(devices.nvlinks)};
+          .links = std::move(devices.nvlinks),
+          .mig_failures = std::move(mig_failures)};
 }
 
 }  // namespace snug::agent

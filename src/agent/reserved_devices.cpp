@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "snug/agent/reserved_slices.hpp"
 #include "snug/base/text.hpp"
 
 namespace snug::agent {
@@ -21,18 +22,11 @@ std::string reserved_name(const model::ReservedDevice& device) {
   return "the GPU " + in_quotes(device.uuid);
 }
 
-std::string reserved_name(const model::Slice& slice) {
-  return "the slice " + in_quotes(slice.profile) + " at " + std::to_string(slice.start);
-}
-
 std::expected<const DeviceReport*, ContainerRefusal> find_gpu(const model::ReservedDevice& device,
                                                               const NodeDevices& devices) {
-  const auto with_index = std::ranges::find(devices.gpus, device.index, &DeviceReport::index);
-  const auto found = device.uuid.empty()
-                         ? with_index
-                         : std::ranges::find(devices.gpus, device.uuid, &DeviceReport::uuid);
-  if (found != devices.gpus.end()) return &*found;
+  if (const DeviceReport* found = reserved_gpu(devices, device.index, device.uuid)) return found;
   std::string sentence = reserved_name(device) + " is reserved, but does not exist on this node";
+  const auto with_index = std::ranges::find(devices.gpus, device.index, &DeviceReport::index);
   if (devices.gpus.empty()) {
     sentence += "; the driver reports no GPUs";
   } else if (!device.uuid.empty() && with_index != devices.gpus.end()) {
@@ -42,20 +36,19 @@ std::expected<const DeviceReport*, ContainerRefusal> find_gpu(const model::Reser
   return not_there(std::move(sentence));
 }
 
-/// A slice that was destroyed and made anew can have the uuid of another one before it, so its
-/// place must be the reserved one, too.
 std::expected<const MigSliceReport*, ContainerRefusal> find_slice(const model::Slice& slice,
-                                                                  const DeviceReport& gpu) {
-  const auto found = std::ranges::find_if(gpu.mig_slices, [&slice](const MigSliceReport& report) {
-    return report.profile == slice.profile && report.start == slice.start;
+                                                                  const DeviceReport& gpu,
+                                                                  const NodeInput& node) {
+  if (const MigSliceReport* found = slice_at(gpu, slice.profile, slice.start)) return found;
+  std::string sentence = slice_noun(slice.profile, slice.start, gpu.uuid);
+  if (!node.makes_slices) return not_there(std::move(sentence) + " does not exist");
+  sentence += " is not made yet";
+  const auto failure = std::ranges::find_if(node.slice_failures, [&](const SliceFailure& one) {
+    return one.gpu_uuid == gpu.uuid && one.start == slice.start &&
+           is_same_profile(gpu, one.profile, slice.profile);
   });
-  const std::string where = reserved_name(slice) + " of the GPU " + in_quotes(gpu.uuid);
-  if (found == gpu.mig_slices.end()) return not_there(where + " does not exist yet");
-  if (!slice.uuid.empty() && slice.uuid != found->uuid) {
-    return not_there(where + " is reserved with the uuid " + in_quotes(slice.uuid) +
-                     ", but the slice there has the uuid " + in_quotes(found->uuid));
-  }
-  return &*found;
+  if (failure != node.slice_failures.end()) sentence += ": " + failure->sentence;
+  return not_there(std::move(sentence));
 }
 
 /// The nodes of one container; `gpus` and `capabilities` are sorted by their minor number.
@@ -124,7 +117,7 @@ std::expected<void, ContainerRefusal> add_device(SortedNodes& nodes,
     }
     return add_gpu(nodes, **gpu, node.files);
   }
-  const auto slice = find_slice(*device.slice, **gpu);
+  const auto slice = find_slice(*device.slice, **gpu, node);
   if (!slice) return std::unexpected(slice.error());
   const auto added = add_gpu(nodes, **gpu, node.files);
   if (!added) return added;

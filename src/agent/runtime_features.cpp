@@ -28,13 +28,17 @@ struct Row {
 
 constexpr Version kNoEnd{.major = 1'000'000'000};
 
-// CDI devices need NRI 0.7, validation needs NRI 0.10.
+// Older versions with NRI 0.7 accept CDI devices and drop them silently: containerd before its pull
+// request 12650 (in 1.7.30; others for 2.x), and CRI-O before 1.34.1: 1.34.0 has no code for them.
+// Validation needs NRI 0.10. CRI-O only logs an error of StartContainer.
 constexpr std::array kRows{
-    Row{"containerd", {1, 7, 26}, {1, 8, 0}, {.cdi_injection = true}},
-    Row{"containerd", {2, 0, 0}, {2, 2, 0}, {.cdi_injection = true}},
-    Row{"containerd", {2, 2, 0}, kNoEnd, {.cdi_injection = true, .validation = true}},
-    Row{"cri-o", {1, 32, 0}, {1, 34, 0}, {.cdi_injection = true}},
-    Row{"cri-o", {1, 34, 0}, kNoEnd, {.cdi_injection = true, .validation = true}},
+    Row{"containerd", {1, 7, 30}, {1, 8, 0}, {.cdi_injection = true, .start_refusal = true}},
+    Row{"containerd", {2, 1, 3}, {2, 2, 0}, {.cdi_injection = true, .start_refusal = true}},
+    Row{"containerd",
+        {2, 2, 0},
+        kNoEnd,
+        {.cdi_injection = true, .start_refusal = true, .validation = true}},
+    Row{"cri-o", {1, 34, 1}, kNoEnd, {.cdi_injection = true, .validation = true}},
 };
 
 /// Takes a number of at most 8 digits from the front of `text`.

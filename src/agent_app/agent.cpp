@@ -9,34 +9,38 @@
 #include <utility>
 #include <vector>
 
-#include "agent_app/probe_link.hpp"
+#include "agent_app/probe.hpp"
+#include "snug/adapters/host/container_stopper.hpp"
+#include "snug/adapters/host/gate_files.hpp"
 #include "snug/adapters/host/host_files.hpp"
+#include "snug/adapters/host/mps_folder.hpp"
 #include "snug/adapters/http/admin_server.hpp"
+#include "snug/adapters/http/probe_routes.hpp"
 #include "snug/adapters/kube/kube_api.hpp"
 #include "snug/adapters/kube/kube_node.hpp"
 #include "snug/adapters/kube/kube_node_pods.hpp"
 #include "snug/adapters/nri/nri_plugin.hpp"
 #include "snug/adapters/nvml/nvml_devices.hpp"
 #include "snug/adapters/obs/agent_metrics.hpp"
-#include "snug/agent/inventory.hpp"
-#include "snug/agent_codec/inventory_writer.hpp"
+#include "snug/agent_service/container_auditor.hpp"
 #include "snug/agent_service/container_guard.hpp"
+#include "snug/agent_service/device_loop.hpp"
 #include "snug/agent_service/device_monitor.hpp"
 #include "snug/agent_service/heartbeat.hpp"
-#include "snug/agent_service/idle_runtime_sink.hpp"
-#include "snug/agent_service/inventory_publisher.hpp"
+#include "snug/agent_service/node_marks.hpp"
+#include "snug/agent_service/pod_retrier.hpp"
+#include "snug/agent_service/probe_steering.hpp"
+#include "snug/agent_service/retry_causes.hpp"
 #include "snug/base/agent_limits.hpp"
-#include "snug/codec/inventory_codec.hpp"
 #include "snug/service/ticker.hpp"
 
 namespace snug::agent_app {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{50};
+constexpr std::chrono::milliseconds kListenPatience{base::agent_limits::listen_patience_ms};
 /// How long the thread that waits for events of the driver lets stop() wait.
 constexpr std::chrono::milliseconds kEventWait{200};
-/// The shortest time between two reads of all GPUs.
-constexpr std::chrono::milliseconds kEventPause{500};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -71,9 +75,21 @@ std::vector<agent::Exemption> exemptions(const config::AgentOptions& options) {
   return all;
 }
 
+bool allows_mps(const config::AgentOptions& options) {
+  return std::ranges::find(options.modes, model::GpuMode::kMps) != options.modes.end();
+}
+
+agent::ShareSettings share_settings(const config::AgentOptions& options) {
+  return {.limits = options.limits,
+          .allows_mps = allows_mps(options),
+          .mps_root = options.mps_root,
+          .hami_core = options.hami_core};
+}
+
 }  // namespace
 
-/// The parts of the program, in the order of construction. A part may use the parts before it.
+/// The parts of the program, in the order of construction. A part may use the parts before it, and
+/// those behind pointers, which start() makes before any thread runs.
 struct Agent::Parts {
   explicit Parts(const config::AgentOptions& options)
       : log(options.log),
@@ -84,23 +100,53 @@ struct Agent::Parts {
               .proc_root = options.proc_root,
               .cdi_folder = options.cdi_folder}),
         devices({.libraries = nvml_libraries(options)}),
-        enforcement(own_pod()),
+        pods([this] {
+          if (slices) slices->wake();
+        }),
+        enforcement(own_pod(),
+                    [lock = host.path_here(snug::host::kGateLockFile)] {
+                      return snug::host::is_gate_locked(lock);
+                    }),
         monitor({devices, host, book, *metrics, log, clock}),
-        guard({host, pods, book, enforcement, *metrics, log, clock},
-              {options.node, exemptions(options), base::Limits{}},
-              [this](const agent::SandboxView& sandbox, const agent::AuditFinding& finding) {
-                report(sandbox, finding);
-              }),
+        limiter({devices, host, log}, share_settings(options)),
+        mps_folder(options.mps_root),
+        mps({mps_folder, pods, book, sandboxes, log},
+            {options.node, limits, allows_mps(options), options.limits}),
+        guard({.host = host,
+               .pods = pods,
+               .book = book,
+               .enforcement = enforcement,
+               .metrics = *metrics,
+               .log = log,
+               .clock = clock,
+               .running = running,
+               .sandboxes = sandboxes,
+               .limiter = limiter,
+               .troubles = options.dynamic_mig ? &slice_troubles : nullptr,
+               .mps = &mps},
+              {options.node, exemptions(options), limits}),
+        auditor({running, pods, book, *metrics, log, options.stop_violators ? &stopper : nullptr},
+                {options.node, exemptions(options), limits},
+                [this](const agent::SandboxView& sandbox, std::string_view reason,
+                       std::string note) { report(sandbox, reason, std::move(note)); }),
         plugin({.socket_path = options.nri_socket}, guard, log),
-        probe_link(enforcement.own_pod().uid) {}
+        probe(enforcement.own_pod().uid, options.nri_socket, log),
+        probe_steering({enforcement, pods, probe, *metrics, log}) {}
 
-  void report(const agent::SandboxView& sandbox, const agent::AuditFinding& finding) {
-    if (!events) return;
+  void report(const agent::SandboxView& sandbox, std::string_view reason, std::string note) {
     events->notify({.name_space = sandbox.name_space,
                     .name = sandbox.name,
                     .uid = sandbox.uid,
-                    .reason = "ForeignGpu",
-                    .note = finding.sentence});
+                    .reason = std::string(reason),
+                    .note = std::move(note)});
+  }
+  void report(const agent::PodView& pod, const agent::SliceFailure& failure) {
+    events->notify({.name_space = pod.name_space,
+                    .name = pod.name,
+                    .uid = pod.uid,
+                    .reason = "SliceFailed",
+                    .note = agent::slice_noun(failure.profile, failure.start, failure.gpu_uuid) +
+                            " cannot be made: " + failure.sentence});
   }
 
   base::SteadyClock clock;
@@ -116,24 +162,26 @@ struct Agent::Parts {
   std::unique_ptr<kube::KubeApi> events;
   std::unique_ptr<kube::KubeNode> node;
   std::unique_ptr<kube::KubeNodePods> node_pods;
+  agent_service::RunningContainers running;
+  agent_service::SandboxBook sandboxes;
+  agent_service::SliceTroubleBook slice_troubles;
+  agent_service::ShareLimiter limiter;
+  host::MpsFolder mps_folder;
+  agent_service::MpsKeeper mps;
+  std::unique_ptr<agent_service::UsageMeter> usage;    // null: the usage is not published
+  std::unique_ptr<agent_service::SliceKeeper> slices;  // null: the agent makes no slices
+  std::unique_ptr<agent_service::DeviceLoop> device_loop;
   agent_service::ContainerGuard guard;
+  host::ContainerStopper stopper;
+  agent_service::ContainerAuditor auditor;
   nri::NriPlugin plugin;
-  agent_service::IdleRuntimeSink idle;
-  std::unique_ptr<nri::NriPlugin> probe_plugin;  // null: not registered; used by tick() alone
-  ProbeLink probe_link;
-  std::unique_ptr<agent_service::InventoryPublisher> publisher;
+  Probe probe;
+  agent_service::ProbeSteering probe_steering;
+  std::unique_ptr<agent_service::NodeMarksKeeper> marks;
   std::unique_ptr<agent_service::Heartbeat> heartbeat;
+  agent_service::RetryCauses retry_causes;
+  std::unique_ptr<agent_service::PodRetrier> retrier;
   std::unique_ptr<http::AdminServer> admin;
-  std::string boot_id;
-  base::TimePoint next_claim = base::TimePoint::min();
-  bool claim_known = false;  // used by tick() alone, like the next three
-  bool was_settled = false;
-  bool was_connected = false;
-  std::uint64_t counted_writes = 0;
-  std::uint64_t counted_failures = 0;
-  std::shared_ptr<const agent_service::NodeKnowledge> wanted;  // what the publisher was told last
-  bool wanted_closed = false;
-  std::atomic<bool> published = false;
   std::atomic<bool> stopping = false;
   std::thread device_thread;
   std::unique_ptr<service::Ticker> ticker;
@@ -147,7 +195,7 @@ Agent::~Agent() { stop(); }
 base::Result<void> Agent::open_kubernetes() {
   Parts& parts = *parts_;
   const auto endpoint = options_.kubeconfig.empty()
-                            ? kube::in_cluster(parts.limits)
+                            ? kube::in_cluster(parts.limits, "--kubeconfig FILE")
                             : kube::load_kubeconfig(options_.kubeconfig, parts.limits);
   if (!endpoint) return std::unexpected(endpoint.error());
   const agent_service::OwnPod& pod = parts.enforcement.own_pod();
@@ -160,42 +208,48 @@ base::Result<void> Agent::open_kubernetes() {
   parts.node = std::make_unique<kube::KubeNode>(*endpoint, kube_options, context, options_.node);
   parts.node_pods =
       std::make_unique<kube::KubeNodePods>(*endpoint, kube_options, context, options_.node);
-  parts.publisher = std::make_unique<agent_service::InventoryPublisher>(*parts.node, parts.log);
+  parts.retrier = std::make_unique<agent_service::PodRetrier>(*parts.node, parts.pods, parts.log);
   parts.heartbeat = std::make_unique<agent_service::Heartbeat>(*parts.node, parts.log);
+  return make_keepers();
+}
+
+base::Result<void> Agent::make_keepers() {
+  Parts& parts = *parts_;
+  if (options_.publish_usage)
+    parts.usage = std::make_unique<agent_service::UsageMeter>(parts.devices, parts.log);
+  if (options_.dynamic_mig) {
+    parts.slices = std::make_unique<agent_service::SliceKeeper>(
+        agent_service::SliceKeeper::Parts{parts.devices, *parts.node, parts.pods, parts.book,
+                                          parts.sandboxes, parts.slice_troubles, *parts.metrics,
+                                          parts.log},
+        agent_service::SliceKeeper::Options{options_.node, options_.mig_idle, parts.limits},
+        [&parts](const agent::PodView& pod, const agent::SliceFailure& failure) {
+          parts.report(pod, failure);
+        });
+  }
+  parts.device_loop = std::make_unique<agent_service::DeviceLoop>(parts.monitor, parts.slices.get(),
+                                                                  parts.usage.get(), parts.clock);
+  auto boot_id = parts.host.boot_id();
+  if (!boot_id) return std::unexpected(boot_id.error());
+  parts.marks = std::make_unique<agent_service::NodeMarksKeeper>(
+      agent_service::NodeMarksKeeper::Parts{*parts.node, parts.book, parts.enforcement,
+                                            parts.limiter, parts.slice_troubles, *parts.metrics,
+                                            parts.log, &parts.mps, parts.usage.get()},
+      agent_service::NodeMarksKeeper::Options{options_.node,
+                                              {.boot_id = *std::move(boot_id),
+                                               .modes = options_.modes,
+                                               .dynamic_mig = options_.dynamic_mig},
+                                              parts.limits});
   return {};
 }
 
 base::Result<void> Agent::serve() {
   Parts& parts = *parts_;
-  constexpr const char* kPlainText = "text/plain; charset=utf-8";
-  std::vector<http::AdminRoute> routes{
-      {.method = "GET",
-       .pattern = "/livez",
-       .summary = "whether the process lives",
-       .handler =
-           [](const http::AdminRequest&) {
-             return http::AdminReply{.body = "ok\n", .content_type = kPlainText};
-           }},
-      {.method = "GET",
-       .pattern = "/readyz",
-       .summary = "whether the agent answers the container runtime, with all that it needs to know",
-       .handler =
-           [this](const http::AdminRequest&) {
-             const std::string why_not = why_not_ready();
-             return http::AdminReply{
-                 .status = why_not.empty() ? 200 : 503,
-                 .body = (why_not.empty() ? "ok" : "not ready: " + why_not) + "\n",
-                 .content_type = kPlainText};
-           }},
-      {.method = "GET",
-       .pattern = "/metrics",
-       .summary = "metrics for Prometheus",
-       .handler =
-           [&parts](const http::AdminRequest&) {
-             return http::AdminReply{.body = parts.metrics->exposition(),
-                                     .content_type = "text/plain; version=0.0.4"};
-           }},
-  };
+  std::vector<http::AdminRoute> routes = http::probe_routes(
+      {.readiness =
+           "whether the agent answers the container runtime, with all that it needs to know",
+       .why_not_ready = [this] { return why_not_ready(); },
+       .exposition = [&parts] { return parts.metrics->exposition(); }});
   parts.admin = std::make_unique<http::AdminServer>(
       std::move(routes), nullptr,
       http::HttpOptions{.host = options_.listen.host,
@@ -205,141 +259,77 @@ base::Result<void> Agent::serve() {
                               parts.log.write(service::LogLevel::kWarn, problem);
                             }},
       parts.limits);
-  return parts.admin->start();
+  return listen();
+}
+
+base::Result<void> Agent::listen() {
+  Parts& parts = *parts_;
+  const base::TimePoint last_try = parts.clock.now() + kListenPatience;
+  bool is_logged = false;
+  for (;;) {
+    auto started = parts.admin->start();
+    const bool is_in_use = !started && started.error().code == base::ErrorCode::kConflict;
+    if (!is_in_use || parts.clock.now() >= last_try) return started;
+    if (!std::exchange(is_logged, true)) {
+      parts.log.write(service::LogLevel::kWarn,
+                      started.error().message + "; the agent tries again for " +
+                          std::to_string(kListenPatience.count() / 1'000) +
+                          " s, in case the agent that it replaces is ending");
+    }
+    std::this_thread::sleep_for(kTick);
+  }
 }
 
 base::Result<void> Agent::start() {
   Parts& parts = *parts_;
   if (auto opened = open_kubernetes(); !opened) return opened;
-  auto boot_id = parts.host.boot_id();
-  if (!boot_id) return std::unexpected(boot_id.error());
-  parts.boot_id = *std::move(boot_id);
   if (auto served = serve(); !served) return served;
   if (!parts.enforcement.own_pod().uid.empty()) {
-    if (auto started = parts.probe_link.start(); !started) return started;
+    if (auto started = parts.probe.start(); !started) return started;
   }
   parts.log.write(service::LogLevel::kInfo, "snug-agent " SNUG_VERSION " starts",
                   {{"node", options_.node}});
-  parts.device_thread = std::thread([this] { watch_devices(); });
+  parts.device_thread = std::thread([&parts] {
+    while (!parts.stopping) parts.device_loop->step(kEventWait);
+  });
   parts.node_pods->start(parts.pods);
   if (auto started = parts.plugin.start(); !started) return started;
   parts.ticker = std::make_unique<service::Ticker>("agent", kTick, parts.log, [this] { tick(); });
   return {};
 }
 
-void Agent::watch_devices() {
-  Parts& parts = *parts_;
-  base::TimePoint next_read = parts.clock.now();
-  base::TimePoint last_read = next_read;
-  while (!parts.stopping) {
-    if (parts.clock.now() >= next_read) {
-      parts.monitor.read();
-      next_read = parts.clock.now() + std::chrono::milliseconds(base::agent_limits::device_poll_ms);
-    }
-    // Events of the programs that use the GPUs may come in any number.
-    if (parts.monitor.wait_for_event(kEventWait))
-      next_read = std::min(next_read, last_read + kEventPause);
-  }
-}
-
-void Agent::adopt_claim() {
-  Parts& parts = *parts_;
-  const base::TimePoint now = parts.clock.now();
-  if (now < parts.next_claim) return;
-  parts.next_claim = now + std::chrono::milliseconds(base::agent_limits::inventory_interval_ms);
-  const auto marks = parts.node->read_marks();
-  if (!marks) return;
-  parts.claim_known = true;
-  const std::optional<std::string>& published = marks->inventory;
-  if (!published) return;
-  const model::NodeFacts facts{.name = options_.node,
-                               .boot_id = parts.boot_id,
-                               .annotations = {{"snug.dev/inventory", *published}}};
-  const model::NodeInventory inventory = codec::read_inventory(facts, parts.limits);
-  if (inventory.closed_to_all == model::ReasonCode::kNone &&
-      inventory.enforcement == model::Enforcement::kFailClosed) {
-    parts.enforcement.claimed();
-  }
-}
-
-void Agent::steer_probe() {
-  Parts& parts = *parts_;
-  const auto state = parts.enforcement.state();
-  if (state.is_settled != parts.was_settled || state.is_connected != parts.was_connected) {
-    parts.log.write(service::LogLevel::kInfo,
-                    std::string(state.fails_closed ? "the node fails closed: "
-                                                   : "the node does not fail closed: ") +
-                        state.explanation);
-  }
-  if (!state.is_connected || !state.is_settled) {
-    // A probe that was created before proves nothing; it is to be created again, without the
-    // plug-in that it requires.
-    parts.probe_plugin.reset();
-    parts.probe_link.restart_probe();
-    parts.enforcement.probe_withdrawn();
-  } else if (!parts.probe_plugin) {
-    parts.probe_plugin = std::make_unique<nri::NriPlugin>(
-        nri::NriOptions{.socket_path = options_.nri_socket,
-                        .name = std::string(agent_service::kProbePlugin),
-                        .index = "11"},
-        parts.idle, parts.log);
-    if (const auto started = parts.probe_plugin->start(); !started) {
-      parts.log.write(service::LogLevel::kError, started.error().message);
-      parts.probe_plugin.reset();
-    }
-  }
-  parts.was_settled = state.is_settled;
-  parts.was_connected = state.is_connected;
-  parts.metrics->fails_closed(state.fails_closed);
-}
-
 void Agent::tick() {
   Parts& parts = *parts_;
-  const agent_service::OwnPod& own = parts.enforcement.own_pod();
-  if (const auto pod = parts.pods.lookup(own.uid, own.name_space, own.name)) {
-    parts.enforcement.own_pod_shown(*pod);
-  }
-  if (!own.uid.empty()) steer_probe();
+  const base::TimePoint now = parts.clock.now();
+  parts.enforcement.check_gate(now);
+  parts.probe_steering.tick();
   const bool has_devices = parts.monitor.has_read();
+  parts.limiter.refresh(now);
   parts.guard.tick(has_devices);
-  const auto state = parts.enforcement.state();
-  if (state.is_connected) parts.heartbeat->tick(parts.clock.now());
-  if (!parts.claim_known) adopt_claim();
-  if (!parts.claim_known || !has_devices) return;
-  want_marks();
-  parts.publisher->tick(parts.clock.now());
-  parts.published = parts.publisher->is_published();
-  for (; parts.counted_writes < parts.publisher->writes(); ++parts.counted_writes)
-    parts.metrics->node_written(true);
-  for (; parts.counted_failures < parts.publisher->failures(); ++parts.counted_failures)
-    parts.metrics->node_written(false);
+  parts.auditor.tick(now,
+                     {.has_devices = has_devices, .gives_devices = parts.guard.gives_devices()});
+  if (parts.enforcement.state().is_connected) parts.heartbeat->tick(now);
+  const bool daemons_changed = parts.mps.tick(now);
+  const bool can_answer = why_not_answering().empty();
+  const bool has_cause = parts.retry_causes.have_come(can_answer, parts.book.get());
+  if (daemons_changed || has_cause) parts.retrier->can_give_more();
+  parts.retrier->tick(now);
+  parts.marks->tick(now, {.has_devices = has_devices, .can_answer = can_answer});
 }
 
-void Agent::want_marks() {
-  Parts& parts = *parts_;
-  const bool fails_closed = parts.enforcement.state().fails_closed;
-  const auto knowledge = parts.book.get();
-  if (knowledge == parts.wanted && fails_closed == parts.wanted_closed) return;
-  parts.wanted = knowledge;
-  parts.wanted_closed = fails_closed;
-  const agent::Inventory inventory = agent::make_inventory(
-      knowledge->devices,
-      {.boot_id = parts.boot_id,
-       .modes = options_.modes,
-       .enforcement = fails_closed ? model::Enforcement::kFailClosed : model::Enforcement::kOpen});
-  parts.publisher->want(
-      {.inventory = agent_codec::write_inventory(inventory),
-       .enforced = fails_closed ? std::optional<std::string>("true") : std::nullopt});
-}
-
-std::string Agent::why_not_ready() const {
+std::string Agent::why_not_answering() const {
   const Parts& parts = *parts_;
   if (!parts.pods.fresh()) return "the pods of the node are not listed";
   if (!parts.monitor.has_read()) return "the GPU driver has not answered yet";
   if (!parts.monitor.is_alive()) return "a call of the GPU driver does not return";
   if (!parts.enforcement.state().is_connected) return "the container runtime is not connected";
-  if (!parts.published) return "the inventory is not written to the node";
   return "";
+}
+
+std::string Agent::why_not_ready() const {
+  std::string why_not = why_not_answering();
+  if (!why_not.empty()) return why_not;
+  return parts_->marks->is_published() ? "" : "the inventory is not written to the node";
 }
 
 std::string Agent::listening_line() const {
@@ -350,7 +340,7 @@ void Agent::stop() {
   Parts& parts = *parts_;
   if (parts.stopping.exchange(true)) return;
   parts.ticker.reset();
-  parts.probe_plugin.reset();
+  parts.probe.withdraw_plugin();
   parts.plugin.stop();
   if (parts.node_pods) parts.node_pods->stop();
   if (parts.device_thread.joinable()) parts.device_thread.join();

@@ -26,11 +26,14 @@ class Agent {
 
   [[nodiscard]] base::Result<void> open_kubernetes();
   [[nodiscard]] base::Result<void> serve();
+  /// Waits for the port: where a label moves a node to another DaemonSet of agents, the two
+  /// overlap.
+  [[nodiscard]] base::Result<void> listen();
   void tick();
-  void adopt_claim();
-  void want_marks();
-  void watch_devices();
-  void steer_probe();
+  [[nodiscard]] base::Result<void> make_keepers();
+  /// Why the agent cannot answer the container runtime with all that it needs to know; empty: it
+  /// can.
+  [[nodiscard]] std::string why_not_answering() const;
   [[nodiscard]] std::string why_not_ready() const;
 
   const config::AgentOptions options_;

@@ -50,8 +50,6 @@ void read_resources(ObjectReader& reader, const JsonPlace& container,
 
 bool sets_visible_devices(ObjectReader& reader, const JsonPlace& container) {
   bool sets = false;
-  const JsonPlace sources = reader.member(container, "envFrom");
-  reader.each_item(sources, [&](const JsonPlace&) { sets = true; });
   const JsonPlace variables = reader.member(container, "env");
   reader.each_item(variables, [&](const JsonPlace& variable) {
     const JsonPlace name = reader.member(variable, "name");
@@ -73,6 +71,8 @@ agent::PodContainerView read_container(ObjectReader& reader, const JsonPlace& co
   const JsonPlace privileged = reader.member(security, "privileged");
   view.privileged = reader.boolean(privileged);
   view.sets_visible_devices = sets_visible_devices(reader, container);
+  const JsonPlace sources = reader.member(container, "envFrom");
+  reader.each_item(sources, [&](const JsonPlace&) { view.has_env_from = true; });
   return view;
 }
 
@@ -121,8 +121,6 @@ void read_container_status(ObjectReader& reader, const JsonPlace& status, agent:
   const auto found = std::ranges::find(pod.containers, container, &agent::PodContainerView::name);
   if (found == pod.containers.end()) return;
   const JsonPlace state = reader.member(status, "state");
-  const JsonPlace running = reader.member(state, "running");
-  found->running = running.present();
   const JsonPlace waiting = reader.member(state, "waiting");
   const JsonPlace reason = reader.member(waiting, "reason");
   const JsonPlace message = reader.member(waiting, "message");

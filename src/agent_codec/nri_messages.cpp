@@ -77,18 +77,19 @@ std::pair<std::string, std::string> read_entry(std::string_view message) {
   return entry;
 }
 
+void add_entry(model::StringMap& map, std::string_view message) {
+  auto [key, value] = read_entry(message);
+  map.insert_or_assign(std::move(key), std::move(value));
+}
+
 void read_sandbox(std::string_view message, agent::SandboxView& sandbox) {
-  const auto add = [](model::StringMap& map, std::string_view text) {
-    auto [key, value] = read_entry(text);
-    map.insert_or_assign(std::move(key), std::move(value));
-  };
-  each_text(message, [&](std::uint32_t id, std::string_view text) {
+  each_text(message, [&sandbox](std::uint32_t id, std::string_view text) {
     if (id == 1) sandbox.id = text;
     if (id == 2) sandbox.name = text;
     if (id == 3) sandbox.uid = text;
     if (id == 4) sandbox.name_space = text;
-    if (id == 5) add(sandbox.labels, text);
-    if (id == 6) add(sandbox.annotations, text);
+    if (id == 5) add_entry(sandbox.labels, text);
+    if (id == 6) add_entry(sandbox.annotations, text);
   });
 }
 
@@ -147,6 +148,7 @@ void read_container(std::string_view message, agent::ContainerView& container) {
     if (field.id == 1) container.id = field.bytes;
     if (field.id == 2) container.sandbox_id = field.bytes;
     if (field.id == 3) container.name = field.bytes;
+    if (field.id == 6) add_entry(container.annotations, field.bytes);
     if (field.id == 8) container.env.emplace_back(field.bytes);
     if (field.id == 9) container.mounts.push_back(read_mount(field.bytes));
     if (field.id == 11) read_linux(field.bytes, container);
@@ -185,15 +187,19 @@ void write_mount(pbf_writer&& message, const agent::MountView& mount) {
   for (const std::string& option : mount.options) message.add_string(4, option);
 }
 
+void write_entry(pbf_writer&& message, const std::pair<std::string, std::string>& entry) {
+  message.add_string(1, entry.first);
+  message.add_string(2, entry.second);
+}
+
 void write_adjustment(pbf_writer&& message, const agent::Adjustment& adjustment) {
+  for (const auto& annotation : adjustment.annotations) {
+    write_entry(pbf_writer{message, 2}, annotation);
+  }
   for (const agent::MountView& mount : adjustment.mounts) {
     write_mount(pbf_writer{message, 3}, mount);
   }
-  for (const auto& [name, value] : adjustment.env) {
-    pbf_writer variable{message, 4};
-    variable.add_string(1, name);
-    variable.add_string(2, value);
-  }
+  for (const auto& variable : adjustment.env) write_entry(pbf_writer{message, 4}, variable);
   if (!adjustment.devices.empty()) {
     pbf_writer linux_part{message, 6};
     for (const agent::DeviceNodeView& device : adjustment.devices) {
@@ -235,7 +241,7 @@ std::string encode_ttrpc_request(const TtrpcRequest& request) {
   pbf_writer message{bytes};
   message.add_string(1, request.service);
   message.add_string(2, request.method);
-  message.add_bytes(3, request.payload);
+  message.add_bytes(3, request.payload.data(), request.payload.size());
   return bytes;
 }
 

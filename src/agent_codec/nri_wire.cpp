@@ -78,14 +78,17 @@ base::Result<void> NriDecoder::take_payload(std::string_view payload,
       failure_ = too_large("message", length, kMaxMessageBytes);
       return base::fail(base::ErrorCode::kTooLarge, failure_);
     }
+    message.reserve(kMessageHeaderBytes + length);  // += alone could allocate up to twice as much
     move_bytes(payload, kMessageHeaderBytes + length - message.size(), message);
     if (message.size() < kMessageHeaderBytes + length) return {};
-    const std::string complete = std::exchange(message, {});
+    std::string complete = std::exchange(message, {});
     if (const auto type = known_type(complete[8])) {
+      const std::uint32_t stream = read_number(std::string_view(complete).substr(4));
+      complete.erase(0, kMessageHeaderBytes);
       messages.push_back({.connection = static_cast<NriConnection>(connection_),
-                          .stream = read_number(std::string_view(complete).substr(4)),
+                          .stream = stream,
                           .type = *type,
-                          .payload = complete.substr(kMessageHeaderBytes)});
+                          .payload = std::move(complete)});
     }
   }
   return {};

@@ -1,5 +1,8 @@
 #include "agent_codec/object_reader.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "snug/base/text.hpp"
 #include "snug/codec/json_scan.hpp"
 
@@ -8,12 +11,18 @@ namespace {
 
 using nlohmann::json;
 
+// Nothing reads them, and an author can fill them with a million values.
+constexpr std::string_view kUnneeded[] = {"managedFields", "args", "command", "affinity",
+                                          "tolerations"};
+
 /// Returns a discarded value if `text` is not JSON. Sets `too_deep` if it is nested too deeply.
 json parse_once(std::string_view text, std::int64_t max_depth, bool& too_deep) {
   too_deep = false;
   const auto on_parse_event = [&](int depth, json::parse_event_t event, json& value) {
     too_deep = too_deep || depth > max_depth;
-    const bool unneeded = event == json::parse_event_t::key && value == "managedFields";
+    const bool unneeded =
+        event == json::parse_event_t::key &&
+        std::ranges::find(kUnneeded, value.get_ref<const std::string&>()) != std::end(kUnneeded);
     return !too_deep && !unneeded;
   };
   json parsed = json::parse(text, on_parse_event, false);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "snug/agent/runtime_features.hpp"
+#include "snug/agent/waiting_pods.hpp"
 #include "snug/agent_codec/cdi_writer.hpp"
-#include "snug/codec/reservation_codec.hpp"
+#include "snug/base/agent_limits.hpp"
+#include "snug/base/text.hpp"
 
 namespace snug::agent_service {
 namespace {
@@ -29,13 +29,13 @@ CreationAnswer answer_of(agent::ContainerRole role) {
 
 base::Error as_error(const agent::ContainerRefusal& refusal) {
   return {refusal.retry ? base::ErrorCode::kUnavailable : base::ErrorCode::kInvalid,
-          "snug: " + refusal.sentence};
+          std::string(agent::kRefusalPrefix) + refusal.sentence};
 }
 
 }  // namespace
 
-ContainerGuard::ContainerGuard(const Parts& parts, Options options, OnViolation on_violation)
-    : parts_(parts), options_(std::move(options)), on_violation_(std::move(on_violation)) {}
+ContainerGuard::ContainerGuard(const Parts& parts, Options options)
+    : parts_(parts), options_(std::move(options)) {}
 
 bool ContainerGuard::connected(const RuntimeView& runtime) {
   const agent::RuntimeFeatures features = agent::runtime_features(runtime.name, runtime.version);
@@ -45,9 +45,10 @@ bool ContainerGuard::connected(const RuntimeView& runtime) {
   if (!injects_) {
     parts_.log.write(service::LogLevel::kError,
                      "the container runtime cannot add CDI devices for a plug-in, so containers "
-                     "are left as they are; containerd 1.7.26 or CRI-O 1.32 is needed");
+                     "are left as they are; containerd 1.7.30, 2.1.3 or CRI-O 1.34.1 is needed");
   }
-  parts_.enforcement.runtime_connected(features.validation);
+  parts_.limiter.runtime_connected(features.start_refusal);
+  parts_.enforcement.runtime_connected(features);
   parts_.metrics.runtime_connected(true);
   return features.validation;
 }
@@ -60,27 +61,61 @@ void ContainerGuard::disconnected() {
 void ContainerGuard::synchronized(const std::vector<agent::SandboxView>& sandboxes,
                                   const std::vector<agent::ContainerView>& containers) {
   remove_leftover_specs(sandboxes);
-  const base::MutexLock lock(mutex_);
-  to_audit_ = Running{sandboxes, containers};
+  parts_.running.listed(sandboxes, containers);
+  list_sandboxes();
 }
 
-ContainerGuard::Known ContainerGuard::known(const agent::SandboxView& sandbox) const {
-  Known known{parts_.pods.lookup(sandbox.uid, sandbox.name_space, sandbox.name), std::nullopt};
-  const auto annotation = sandbox.annotations.find(codec::kReservationKey);
-  if (annotation == sandbox.annotations.end() || annotation->second.empty()) return known;
-  auto read = codec::read_reservation(annotation->second, options_.limits);
-  known.reservation = read ? agent::ReadReservation(std::move(read->reservation))
-                           : agent::ReadReservation(std::unexpect, read.error().message);
-  return known;
+/// The runtime also lists sandboxes that have stopped; their containers have ended.
+void ContainerGuard::list_sandboxes() {
+  SandboxBook::ReservationsBySandbox reservations;
+  for (const RunningContainers::Ref& each : parts_.running.all()) {
+    const agent::SandboxView& sandbox = *each->sandbox;
+    if (reservations.contains(sandbox.id)) continue;
+    const KnownSandbox known_pod = known(sandbox);
+    if (const auto* reservation = known_pod.own_reservation(sandbox, options_.node))
+      reservations.emplace(sandbox.id, *reservation);
+  }
+  parts_.sandboxes.sandboxes_listed(std::move(reservations));
+}
+
+KnownSandbox ContainerGuard::known(const agent::SandboxView& sandbox) const {
+  return known_sandbox(parts_.pods, sandbox, options_.limits);
+}
+
+ContainerGuard::Shares ContainerGuard::shares() const {
+  return {parts_.limiter.settings(), parts_.mps == nullptr ? nullptr : parts_.mps->daemons()};
+}
+
+base::Result<void> ContainerGuard::limit(const agent::ContainerInput& input) {
+  if (parts_.limiter.settings().limits != model::ShareLimits::kDriver) return {};
+  const auto node = parts_.book.get();
+  const auto limits = agent::limits_at_start(
+      input, {options_.node, node->devices, node->files, options_.exemptions});
+  if (!limits) return std::unexpected(as_error(limits.error()));
+  const auto done = parts_.limiter.limit(input.container.cgroup_path, *limits);
+  if (done) return done;
+  return base::fail(done.error().code,
+                    "snug: container " + base::in_quotes(input.container.name) +
+                        ": its share of a GPU cannot be limited: " + done.error().message);
 }
 
 std::expected<agent::ContainerDecision, agent::ContainerRefusal> ContainerGuard::decide(
-    const agent::SandboxView& sandbox, const agent::ContainerView& container) const {
-  const Known known_pod = known(sandbox);
+    const KnownSandbox& known_pod, const agent::SandboxView& sandbox,
+    const agent::ContainerView& container) const {
   const auto node = parts_.book.get();
-  return agent::decide_container({sandbox, container, known_pod.pod.get(),
-                                  known_pod.reservation ? &*known_pod.reservation : nullptr},
-                                 {options_.node, node->devices, node->files, options_.exemptions});
+  const auto troubles = parts_.troubles != nullptr ? parts_.troubles->get() : nullptr;
+  const Shares known_shares = shares();
+  return agent::decide_container(
+      known_pod.input(sandbox, container),
+      {.name = options_.node,
+       .devices = node->devices,
+       .files = node->files,
+       .exemptions = options_.exemptions,
+       .shares = &known_shares.settings,
+       .daemons = known_shares.daemons.get(),
+       .makes_slices = troubles != nullptr,
+       .slice_failures = troubles != nullptr ? std::span(troubles->all)
+                                             : std::span<const agent::SliceFailure>()});
 }
 
 base::Result<void> ContainerGuard::write_spec(const agent::CdiSpec& spec) {
@@ -91,9 +126,13 @@ base::Result<void> ContainerGuard::write_spec(const agent::CdiSpec& spec) {
 
 base::Result<agent::Adjustment> ContainerGuard::create_container(
     const agent::SandboxView& sandbox, const agent::ContainerView& container) {
-  parts_.enforcement.container_requested(sandbox, container);
-  if (!injects_) return agent::Adjustment{};
   const base::TimePoint start = parts_.clock.now();
+  parts_.enforcement.container_requested(sandbox, container);
+  const KnownSandbox known_pod = known(sandbox);
+  // Before anything looks at the devices: see agent_service/sandbox_book.hpp.
+  if (const auto* own = known_pod.own_reservation(sandbox, options_.node))
+    parts_.sandboxes.sandbox_runs(sandbox.id, *own);
+  if (!injects_) return agent::Adjustment{};
   const auto answered = [&](CreationAnswer answer) {
     parts_.metrics.creation_answered(
         answer,
@@ -106,11 +145,12 @@ base::Result<agent::Adjustment> ContainerGuard::create_container(
     answered(CreationAnswer::kRefused);
     return std::unexpected(std::move(error));
   };
-  auto decision = decide(sandbox, container);
+  auto decision = decide(known_pod, sandbox, container);
   if (!decision) return refuse(as_error(decision.error()));
   if (const std::optional<agent::CdiSpec>& spec = decision->spec; spec) {
     if (auto written = write_spec(*spec); !written) {
-      return refuse({written.error().code, "snug: " + written.error().message});
+      return refuse(
+          {written.error().code, std::string(agent::kRefusalPrefix) + written.error().message});
     }
   }
   answered(answer_of(decision->role));
@@ -118,12 +158,13 @@ base::Result<agent::Adjustment> ContainerGuard::create_container(
 }
 
 base::Result<void> ContainerGuard::validate_container(const ProposedContainer& proposed) {
-  const Known known_pod = known(proposed.sandbox);
+  const KnownSandbox known_pod = known(proposed.sandbox);
   const auto node = parts_.book.get();
+  const Shares known_shares = shares();
   const auto verdict = agent::validate_container(
-      {proposed.sandbox, proposed.container, known_pod.pod.get(),
-       known_pod.reservation ? &*known_pod.reservation : nullptr},
-      proposed.adjustment, {options_.node, node->devices, node->files, options_.exemptions});
+      known_pod.input(proposed.sandbox, proposed.container), proposed.adjustment,
+      {options_.node, node->devices, node->files, options_.exemptions, &known_shares.settings,
+       known_shares.daemons.get()});
   parts_.metrics.validation_answered(verdict.has_value());
   if (verdict) return {};
   const base::Error error = as_error(verdict.error());
@@ -136,23 +177,31 @@ base::Result<void> ContainerGuard::validate_container(const ProposedContainer& p
 
 void ContainerGuard::container_created(const agent::SandboxView& sandbox,
                                        const agent::ContainerView& container) {
+  parts_.running.created(sandbox, container);
   parts_.enforcement.container_created(sandbox, container);
+}
+
+base::Result<void> ContainerGuard::start_container(const agent::SandboxView& sandbox,
+                                                   const agent::ContainerView& container) {
+  parts_.running.created(sandbox, container);
+  const KnownSandbox known_pod = known(sandbox);
+  auto limited = limit(known_pod.input(sandbox, container));
+  if (!limited) {
+    parts_.log.write(
+        service::LogLevel::kWarn, "refused to start a container: " + limited.error().message,
+        {{"namespace", sandbox.name_space}, {"pod", sandbox.name}, {"container", container.name}});
+  }
+  return limited;
+}
+
+void ContainerGuard::container_ended(std::string_view container_id) {
+  parts_.running.ended(container_id);
 }
 
 void ContainerGuard::sandbox_stopped(const agent::SandboxView& sandbox) {
   remove_specs(sandbox.uid);
-  const base::MutexLock lock(mutex_);
-  if (findings_.erase(sandbox.id) != 0) count_findings();
-}
-
-void ContainerGuard::count_findings() {
-  std::int64_t violations = 0;
-  std::int64_t outside = 0;
-  for (const auto& [sandbox, counts] : findings_) {
-    violations += counts.first;
-    outside += counts.second;
-  }
-  parts_.metrics.audited(violations, outside);
+  parts_.running.sandbox_stopped(sandbox.id);
+  parts_.sandboxes.sandbox_stopped(sandbox.id);
 }
 
 void ContainerGuard::remove_specs(std::string_view pod_uid) {
@@ -181,42 +230,32 @@ void ContainerGuard::remove_leftover_specs(const std::vector<agent::SandboxView>
 
 void ContainerGuard::tick(bool has_devices) {
   if (!has_devices || !parts_.pods.fresh()) return;
-  std::optional<Running> running;
-  {
-    const base::MutexLock lock(mutex_);
-    running = std::exchange(to_audit_, std::nullopt);
+  if (const std::uint64_t lists = parts_.running.lists(); lists != limited_list_) {
+    limited_list_ = lists;
+    to_limit_ = parts_.running.all();
+    next_limits_ = base::TimePoint::min();
   }
-  if (running) audit(*running);
+  limit_running();
 }
 
-void ContainerGuard::audit(const Running& running) {
-  std::map<std::string_view, std::pair<const agent::SandboxView*, Known>> by_sandbox;
-  for (const agent::SandboxView& sandbox : running.sandboxes) {
-    by_sandbox.emplace(sandbox.id, std::pair(&sandbox, known(sandbox)));
-  }
-  std::vector<agent::ContainerInput> inputs;
-  for (const agent::ContainerView& container : running.containers) {
-    const auto found = by_sandbox.find(container.sandbox_id);
-    if (found == by_sandbox.end()) continue;
-    const auto& [sandbox, known_pod] = found->second;
-    inputs.push_back({*sandbox, container, known_pod.pod.get(),
-                      known_pod.reservation ? &*known_pod.reservation : nullptr});
-  }
-  const auto node = parts_.book.get();
-  decltype(findings_) findings;
-  for (const agent::AuditFinding& finding :
-       agent::audit(inputs, {options_.node, node->devices, node->files, options_.exemptions})) {
-    const bool is_violation = finding.kind == agent::AuditKind::kForeignGpu;
-    auto& [violations, outside] = findings[finding.sandbox_id];
-    ++(is_violation ? violations : outside);
-    parts_.log.write(is_violation ? service::LogLevel::kWarn : service::LogLevel::kDebug,
-                     finding.sentence);
-    const auto found = by_sandbox.find(finding.sandbox_id);
-    if (is_violation && found != by_sandbox.end()) on_violation_(*found->second.first, finding);
-  }
-  const base::MutexLock lock(mutex_);
-  findings_ = std::move(findings);
-  count_findings();
+void ContainerGuard::limit_running() {
+  const base::TimePoint now = parts_.clock.now();
+  if (to_limit_.empty() || now < next_limits_) return;
+  bool is_unavailable = false;
+  const auto limit_each = [&](const std::vector<agent::ContainerInput>& inputs) {
+    for (const agent::ContainerInput& input : inputs) {
+      // What does not run yet is limited when it starts.
+      if (input.container.state == agent::ContainerState::kCreated) continue;
+      const auto limited = limit(input);
+      if (limited) continue;
+      is_unavailable = is_unavailable || limited.error().code == base::ErrorCode::kUnavailable;
+      if (!limits_failed_) parts_.log.write(service::LogLevel::kWarn, limited.error().message);
+    }
+  };
+  with_inputs(to_limit_, parts_.pods, options_.limits, limit_each);
+  limits_failed_ = is_unavailable;
+  next_limits_ = now + std::chrono::milliseconds(base::agent_limits::device_poll_ms);
+  if (!is_unavailable) to_limit_.clear();
 }
 
 }  // namespace snug::agent_service

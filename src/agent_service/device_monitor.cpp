@@ -38,6 +38,17 @@ void log_health(service::Log& log, const agent::NodeDevices& before,
 
 }  // namespace
 
+void DeviceMonitor::take(agent::NodeDevices devices, NodeKnowledge& knowledge) {
+  knowledge.devices = std::move(devices);
+  auto left_out = agent::replace_doubtful(knowledge.devices, last_->devices);
+  for (const agent::LeftOutGpu& gpu : left_out) {
+    if (std::ranges::find(left_out_, gpu) != left_out_.end()) continue;
+    parts_.log.write(service::LogLevel::kError, "the GPU is left out",
+                     {{"index", std::int64_t{gpu.index}}, {"reason", gpu.reason}});
+  }
+  left_out_ = std::move(left_out);
+}
+
 bool DeviceMonitor::has_files_of(const agent::NodeDevices& devices) const {
   return files_error_.empty() && has_same_files(devices, last_->devices) &&
          agent::has_all_nodes(devices, last_->files);
@@ -68,10 +79,10 @@ void DeviceMonitor::read() {
   const bool answers_again = answers && !answers_;
   answers_ = answers;
   auto knowledge = std::make_shared<NodeKnowledge>();
+  if (answers) take(*std::move(devices), *knowledge);
   {
     const base::MutexLock lock(mutex_);
     if (answers) {
-      knowledge->devices = *std::move(devices);
       health_.apply(knowledge->devices, parts_.clock.now());
       has_read_ = true;
     } else {
@@ -98,7 +109,8 @@ void DeviceMonitor::read() {
   }
   const auto healthy =
       std::ranges::count(knowledge->devices.gpus, true, &agent::DeviceReport::healthy);
-  parts_.metrics.devices_read(answers, healthy, std::ssize(knowledge->devices.gpus) - healthy);
+  parts_.metrics.devices_read(
+      answers, healthy, std::ssize(knowledge->devices.gpus) - healthy + std::ssize(left_out_));
   last_ = knowledge;
   parts_.book.set(std::move(knowledge));
   const base::MutexLock lock(mutex_);

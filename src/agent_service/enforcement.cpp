@@ -1,10 +1,17 @@
 #include "snug/agent_service/enforcement.hpp"
 
+#include <chrono>
+
+#include "snug/agent/required_plugins.hpp"
+#include "snug/agent/waiting_pods.hpp"
+#include "snug/base/agent_limits.hpp"
+
 namespace snug::agent_service {
 
 bool EnforcementKeeper::is_probe(const agent::SandboxView& sandbox,
                                  const agent::ContainerView& container) const {
-  return !own_pod_.uid.empty() && sandbox.uid == own_pod_.uid && container.name == kProbeContainer;
+  return !own_pod_.uid.empty() && sandbox.uid == own_pod_.uid &&
+         container.name == agent::kProbeContainer;
 }
 
 void EnforcementKeeper::claimed() {
@@ -12,10 +19,31 @@ void EnforcementKeeper::claimed() {
   proof_.claimed();
 }
 
-void EnforcementKeeper::runtime_connected(bool validates) {
+void EnforcementKeeper::runtime_connected(const agent::RuntimeFeatures& features) {
+  // The runtime starts its gate before it accepts connections. Without CDI devices from plug-ins
+  // the agent gives containers nothing, so it does not matter whether they are refused without it.
+  const bool gate = features.cdi_injection && has_gate();
   const base::MutexLock lock(mutex_);
   connected_ = true;
-  proof_.runtime_connected(validates);
+  gate_missed_.reset();
+  proof_.runtime_connected({.validator = features.validation, .gate = gate});
+}
+
+void EnforcementKeeper::check_gate(base::TimePoint now) {
+  constexpr std::chrono::milliseconds kLost{base::agent_limits::gate_lost_ms};
+  const bool is_missed = relies_on_gate() && !has_gate();
+  const base::MutexLock lock(mutex_);
+  if (!is_missed || !connected_ || !proof_.relies_on_gate()) {
+    gate_missed_.reset();
+    return;
+  }
+  if (!gate_missed_) gate_missed_ = now;
+  if (now - *gate_missed_ >= kLost) proof_.gate_lost();
+}
+
+bool EnforcementKeeper::relies_on_gate() const {
+  const base::MutexLock lock(mutex_);
+  return connected_ && proof_.relies_on_gate();
 }
 
 void EnforcementKeeper::runtime_disconnected() {
@@ -47,11 +75,8 @@ void EnforcementKeeper::own_pod_shown(const agent::PodView& pod) {
   if (own_pod_.uid.empty() || pod.uid != own_pod_.uid) return;
   const base::MutexLock lock(mutex_);
   for (const agent::PodContainerView& container : pod.containers) {
-    if (container.name != kProbeContainer) continue;
-    // The runtime's sentence names the plug-in; another cause of the same reason, such as a missing
-    // image, does not.
-    proof_.probe_shown(container.waiting_reason == "CreateContainerError" &&
-                       container.waiting_message.find(kProbePlugin) != std::string::npos);
+    if (container.name != agent::kProbeContainer) continue;
+    proof_.probe_shown(agent::lacks_plugin(container, agent::kProbePlugin));
   }
 }
 

@@ -47,8 +47,8 @@ base::Result<void> InventoryPublisher::check(base::TimePoint now) {
   if (!read) return std::unexpected(read.error());
   if (written_ && *read != written_ && seen_ == written_) {
     log_.write(service::LogLevel::kWarn,
-               "another client has changed the inventory or the label of the node; they are "
-               "written again");
+               "another client has changed the inventory, the label or the usage of the node; they "
+               "are written again");
   }
   seen_ = *std::move(read);
   next_check_ = now + kCheckInterval;
@@ -59,7 +59,7 @@ base::Result<void> InventoryPublisher::publish(const NodePort::Marks& marks, bas
   next_write_ = now + kWriteInterval;
   auto written = node_.write_marks(marks);
   if (!written) return written;
-  ++writes_;
+  metrics_.node_written(true);
   seen_ = marks;
   written_ = marks;
   return {};
@@ -67,7 +67,7 @@ base::Result<void> InventoryPublisher::publish(const NodePort::Marks& marks, bas
 
 void InventoryPublisher::failed(base::TimePoint now, const base::Error& error) {
   seen_.reset();
-  ++failures_;
+  metrics_.node_written(false);
   ++failures_in_a_row_;
   next_try_ = now + retry_wait(failures_in_a_row_);
   if (failures_in_a_row_ > 1) return;

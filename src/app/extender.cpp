@@ -45,6 +45,8 @@ constexpr std::chrono::milliseconds kLedgerTick{50};
 constexpr std::chrono::milliseconds kEventTick{100};
 /// Interval of LeaderElector::tick(), which does what is due, such as renewing the Lease.
 constexpr std::chrono::milliseconds kElectionTick{20};
+constexpr const char* kFlagsOutsideOfAPod =
+    "--kubeconfig FILE, or --cluster FILE for the embedded mode";
 
 std::uint64_t random_seed() {
   std::random_device device;
@@ -147,7 +149,7 @@ base::Result<void> Extender::open_memory() {
 
 base::Result<void> Extender::open_kubernetes() {
   const base::Result<kube::ApiEndpoint> endpoint =
-      options_.kubeconfig.empty() ? kube::in_cluster(options_.limits)
+      options_.kubeconfig.empty() ? kube::in_cluster(options_.limits, kFlagsOutsideOfAPod)
                                   : kube::load_kubeconfig(options_.kubeconfig, options_.limits);
   if (!endpoint) return std::unexpected(endpoint.error());
   const kube::KubeOptions kube_options{.api_timeout = options_.api_timeout,

@@ -83,8 +83,15 @@ ShownNode read_shown_node(const ReplyJson& json) {
   ShownNode node{.name = text_of(json, "name"),
                  .pool = text_of(json, "pool"),
                  .closed = optional_text(json, "closed"),
+                 .agent = {},
+                 .enforcer = optional_text(json, "enforcer"),
                  .gpus = {},
                  .units = {}};
+  if (const auto agent = json.find("agent"); agent != json.end()) {
+    node.agent = {.enforcement = text_of(*agent, "enforcement"),
+                  .limits = optional_text(*agent, "limits"),
+                  .alive = agent->at("alive").get<bool>()};
+  }
   for (const ReplyJson& gpu : json.at("gpus")) node.gpus.push_back(read_shown_gpu(gpu));
   for (const ReplyJson& units : json.at("kubeletAssigned")) {
     node.units.push_back({.name_space = text_of(units, "namespace"),

@@ -38,9 +38,20 @@ std::string closed_text(const model::NodeState& node) {
   }
   if (node.conflict != model::NodeConflict::kNone)
     return std::string(model::to_string(node.conflict));
-  return node.unplaced_pods > 0
-             ? "to annotated pods: " + model::message(model::ReasonCode::kNodeClosed)
+  if (node.unplaced_pods > 0)
+    return "to annotated pods: " + model::message(model::ReasonCode::kNodeClosed);
+  return node.annotated_refusal == model::ReasonCode::kAgentAway
+             ? "to annotated pods: " + model::message(model::ReasonCode::kAgentAway)
              : "";
+}
+
+/// What the node's agent says of itself, and whether it lives. Null if the node has no agent.
+OrderedJson agent_json(const model::NodeInventory& inventory) {
+  if (!inventory.enforcement) return nullptr;
+  OrderedJson agent{{"enforcement", model::kEnforcementNames[*inventory.enforcement]}};
+  if (inventory.share_limits) agent["limits"] = model::kShareLimitsNames[*inventory.share_limits];
+  agent["alive"] = inventory.agent_alive;
+  return agent;
 }
 
 OrderedJson holder_json(const model::Holding& holding, const model::ReservedContainer& container) {
@@ -157,8 +168,12 @@ OrderedJson node_json(const model::NodeState& node) {
   const std::vector<bool> free_whole = usage::free_whole_gpus(node);
   OrderedJson node_row{{"name", node.name()},
                        {"pool", model::to_string(node.inventory->pool)},
-                       {"closed", reason_or_null(closed_text(node))},
-                       {"gpus", OrderedJson::array()}};
+                       {"closed", reason_or_null(closed_text(node))}};
+  if (OrderedJson agent = agent_json(*node.inventory); !agent.is_null())
+    node_row["agent"] = std::move(agent);
+  if (const auto enforcer = node.inventory->other_enforcer)
+    node_row["enforcer"] = model::kOtherEnforcerNames[*enforcer];
+  node_row["gpus"] = OrderedJson::array();
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const model::GpuState& gpu = node.gpus[i];
     OrderedJson& gpu_row = node_row["gpus"].emplace_back();

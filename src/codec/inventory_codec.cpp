@@ -23,11 +23,57 @@ void read_pool(const model::NodeFacts& node, model::NodeInventory& inventory) {
                             "; expected shares, whole or auto");
 }
 
+/// Takes from the GPUs what the enforcer cannot do: koordlet knows no MPS daemons. What depends on
+/// the request is in fit/other_enforcer, and slices are in fit/mig_free.
+void restrict_to_enforcer(model::NodeInventory& inventory) {
+  if (inventory.other_enforcer != model::OtherEnforcer::kKoordlet) return;
+  for (model::GpuInfo& gpu : inventory.gpus) std::erase(gpu.allowed_modes, model::GpuMode::kMps);
+}
+
+/// Reads the label of the node about other software that gives containers their GPUs. Annotated
+/// pods alone need it.
+void read_other_enforcer(const model::NodeFacts& node, model::NodeInventory& inventory) {
+  const auto label = node.labels.find("snug.dev/enforcer");
+  if (label == node.labels.end()) return;
+  const std::string as_labelled =
+      "the label snug.dev/enforcer is " + base::in_quotes(label->second);
+  const auto close = [&](const std::string& because) {
+    close_to_annotated_pods(inventory, model::ReasonCode::kBadInventory, as_labelled + because);
+  };
+  const auto enforcer = model::kOtherEnforcerNames.find(label->second);
+  if (!enforcer) return close("; expected nvfractions or koordlet");
+  if (inventory.enforcement) {
+    return close(
+        ", but the inventory is of a snug-agent, which gives containers their GPUs itself: remove "
+        "the label or the agent");
+  }
+  const auto nameless = std::ranges::find_if(
+      inventory.gpus, [](const model::GpuInfo& gpu) { return gpu.uuid.empty(); });
+  if (enforcer == model::OtherEnforcer::kNvFractions && nameless != inventory.gpus.end()) {
+    close(", which needs the uuid of each GPU, and the inventory states none of GPU " +
+          std::to_string(nameless->index));
+  }
+  inventory.other_enforcer = enforcer;
+  restrict_to_enforcer(inventory);
+}
+
+/// Whether what limits shares on the node limits each share that a GPU of it allows. MPS limits
+/// none on a time-sliced GPU.
+bool limits_every_share(const model::NodeInventory& inventory) {
+  if (inventory.share_limits != model::ShareLimits::kMps)
+    return inventory.share_limits != model::ShareLimits::kNone;
+  return std::ranges::none_of(inventory.gpus, [](const model::GpuInfo& gpu) {
+    const auto& modes = gpu.allowed_modes;
+    return !gpu.mig_enabled &&
+           std::ranges::find(modes, model::GpuMode::kTimeSlicing) != modes.end();
+  });
+}
+
 void read_enforcement(const model::NodeFacts& node, model::NodeInventory& inventory) {
   inventory.enforces_shares = value_or_empty(node.labels, "snug.dev/enforced") == "true" &&
                               inventory.enforcement.value_or(model::Enforcement::kFailClosed) ==
                                   model::Enforcement::kFailClosed &&
-                              inventory.share_limits != model::ShareLimits::kNone;
+                              limits_every_share(inventory);
 }
 
 }  // namespace
@@ -122,6 +168,8 @@ model::NodeInventory read_inventory(const model::NodeFacts& node, const base::Li
                                 "snug.dev/inventory nor the labels of GPU Feature Discovery"
                               : "");
   }
+  read_usage_annotation(node, limits, inventory);
+  read_other_enforcer(node, inventory);
   read_enforcement(node, inventory);
   read_kubelet_units(node, inventory);
   read_replicas(node, inventory);

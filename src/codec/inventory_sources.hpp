@@ -1,6 +1,7 @@
-// The parts of read_inventory(). They read the annotation snug.dev/inventory, the labels of GPU
-// Feature Discovery, and the quantities of nvidia.com/* resources in a node's status. If they find
-// a problem, they close the inventory with a reason. Pure.
+// The parts of read_inventory(). They read the annotations snug.dev/inventory and snug.dev/usage,
+// the labels of GPU Feature Discovery, and the quantities of nvidia.com/* resources in a node's
+// status. If they find a problem, they close the inventory with a reason, unless it concerns usage.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,12 @@ void close_to_annotated_pods(model::NodeInventory& inventory, model::ReasonCode 
 void read_inventory_annotation(const model::NodeFacts& node, const base::Limits& limits,
                                model::NodeInventory& inventory);
 
-/// Returns the value of the label `key`. Empty if there is no such label.
+/// Sets GpuInfo::load by the annotation snug.dev/usage. An annotation that is malformed or too
+/// large is ignored, because a load never decides whether a pod fits.
+void read_usage_annotation(const model::NodeFacts& node, const base::Limits& limits,
+                           model::NodeInventory& inventory);
+
+/// Returns the value of the label or annotation `key`. Empty if there is none.
 [[nodiscard]] std::string_view value_or_empty(const model::StringMap& labels, std::string_view key);
 /// Reads the value of the label `key` as a number. An error names the label, its value and the
 /// allowed range.

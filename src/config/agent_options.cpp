@@ -1,12 +1,15 @@
 #include "snug/config/agent_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <span>
 #include <string_view>
 
 #include "config/option_values.hpp"
+#include "snug/base/agent_limits.hpp"
 #include "snug/config/flag_errors.hpp"
 
 namespace snug::config {
@@ -46,6 +49,35 @@ std::string set_modes(AgentOptions& options, std::string_view value) {
   return "";
 }
 
+std::string set_hami_core(AgentOptions& options, std::string_view value) {
+  if (!value.starts_with('/')) return "must be an absolute path";
+  options.hami_core = value;
+  return "";
+}
+
+std::string set_limits(AgentOptions& options, std::string_view value) {
+  using enum model::ShareLimits;
+  constexpr std::array kWords{EnumWord<model::ShareLimits>{"none", kNone},
+                              EnumWord<model::ShareLimits>{"mps", kMps},
+                              EnumWord<model::ShareLimits>{"driver", kDriver},
+                              EnumWord<model::ShareLimits>{"hami-core", kHamiCore}};
+  return set_enum(options.limits, value, kWords);
+}
+
+/// Returns an error message about flags that do not fit together; empty: they do.
+std::string check_limits(const AgentOptions& options) {
+  const auto allows = [&options](model::GpuMode mode) {
+    return std::ranges::find(options.modes, mode) != options.modes.end();
+  };
+  if (options.limits == model::ShareLimits::kMps && !allows(model::GpuMode::kMps))
+    return "--limits mps needs mps in --modes";
+  if (options.limits != model::ShareLimits::kHamiCore) return "";
+  if (!allows(model::GpuMode::kTimeSlicing) || allows(model::GpuMode::kMps))
+    return "--limits hami-core needs time-slicing in --modes, without mps, which it does not limit";
+  if (options.hami_core.empty()) return "--limits hami-core needs --hami-core";
+  return "";
+}
+
 std::string add_exempt(AgentOptions& options, std::string_view value) {
   const auto slash = value.find('/');
   if (slash == value.npos || slash == 0 || slash + 1 == value.size() ||
@@ -55,6 +87,16 @@ std::string add_exempt(AgentOptions& options, std::string_view value) {
   }
   options.exempt.push_back(
       {std::string(value.substr(0, slash)), std::string(value.substr(slash + 1))});
+  return "";
+}
+
+std::string set_mig_idle(AgentOptions& options, std::string_view value) {
+  const auto minutes = parse_number(value);
+  if (!minutes || *minutes > base::agent_limits::max_mig_idle_minutes) {
+    return "must be a whole number of minutes from 0 to " +
+           std::to_string(base::agent_limits::max_mig_idle_minutes);
+  }
+  options.mig_idle = std::chrono::minutes(*minutes);
   return "";
 }
 
@@ -94,6 +136,24 @@ constexpr AgentOptionRow kAgentRows[] = {
      "the modes that pods may use, of whole, time-slicing and mps, preferred ones first; default: "
      "whole,time-slicing",
      set_modes},
+    {"--mig-idle-minutes", "MINUTES",
+     "with --dynamic-mig: how long an idle slice stays whose place nothing needs; 0: forever; "
+     "default: 0",
+     set_mig_idle},
+    {"--limits", "none|mps|driver|hami-core",
+     "what limits shares on the node: mps and hami-core limit memory and compute, driver memory "
+     "alone; default: none",
+     set_limits},
+    {"--hami-core", "FOLDER",
+     "the folder on the host that has HAMi-core's libvgpu.so and ld.so.preload; only for --limits "
+     "hami-core",
+     set_hami_core},
+    {"--mps-root", "FOLDER",
+     "the folder by which the agent and snug-mps talk, which the agent must have at the same path "
+     "as the host; default: /run/nvidia/mps",
+     [](AgentOptions& options, std::string_view value) {
+       return set_mps_folder(options.mps_root, value);
+     }},
     {"--exempt", "NAMESPACE/SERVICEACCOUNT",
      "pods that get the GPUs that they ask for without a reservation; added to the built-in list",
      add_exempt, true},
@@ -121,6 +181,12 @@ base::Result<AgentOptions> read_agent_options(int argc, const char* const* argv)
   app.set_version_flag("--version", "snug-agent " SNUG_VERSION, "Print the version and exit");
   app.add_flag("--probe", options.is_probe,
                "run as the container `probe` of the agent's pod, which only waits");
+  app.add_flag("--dynamic-mig", options.dynamic_mig,
+               "make the MIG slices that Snug reserves, and destroy idle ones in their way");
+  app.add_flag("--publish-usage", options.publish_usage,
+               "publish how much of each GPU is in use, for the score term least-used");
+  app.add_flag("--stop-violators", options.stop_violators,
+               "stop containers that have GPUs which are not their own");
   std::map<std::string_view, std::vector<std::string>> values;
   for (const AgentOptionRow& row : kAgentRows) {
     CLI::Option* option =
@@ -128,16 +194,10 @@ base::Result<AgentOptions> read_agent_options(int argc, const char* const* argv)
     option->type_name(std::string(row.placeholder));
     if (!row.is_list) option->expected(1)->allow_extra_args(false);
   }
-  try {
-    if (const std::string message = parse_flags(app, argc, argv); !message.empty())
-      return base::fail(base::ErrorCode::kInvalid, message + "; see --help");
-  } catch (const CLI::CallForHelp&) {
-    options.print_and_exit = app.help();
-    return options;
-  } catch (const CLI::CallForVersion& version) {
-    options.print_and_exit = version.what() + std::string("\n");
-    return options;
-  }
+  auto to_print = parse_or_print(app, argc, argv);
+  if (!to_print) return std::unexpected(to_print.error());
+  options.print_and_exit = *std::move(to_print);
+  if (!options.print_and_exit.empty()) return options;
   for (const AgentOptionRow& row : kAgentRows) {
     for (const std::string& value : values[row.flag]) {
       const std::string complaint = row.parse(options, value);
@@ -145,6 +205,8 @@ base::Result<AgentOptions> read_agent_options(int argc, const char* const* argv)
         return base::fail(base::ErrorCode::kInvalid, std::string(row.flag) + " " + complaint);
     }
   }
+  if (const std::string complaint = check_limits(options); !complaint.empty())
+    return base::fail(base::ErrorCode::kInvalid, complaint);
   if (options.node.empty()) options.node = variable("NODE_NAME");
   if (options.node.empty() && !options.is_probe) {
     return base::fail(base::ErrorCode::kInvalid,

@@ -177,4 +177,16 @@ std::string parse_flags(CLI::App& app, int argc, const char* const* argv) {
   return missing_value.empty() ? message : missing_value;
 }
 
+base::Result<std::string> parse_or_print(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    if (const std::string message = parse_flags(app, argc, argv); !message.empty())
+      return base::fail(base::ErrorCode::kInvalid, message + "; see --help");
+  } catch (const CLI::CallForHelp&) {
+    return app.help();
+  } catch (const CLI::CallForVersion& version) {
+    return version.what() + std::string("\n");
+  }
+  return "";
+}
+
 }  // namespace snug::config

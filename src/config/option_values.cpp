@@ -3,6 +3,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "snug/mps/mps_files.hpp"
+
 namespace snug::config {
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
@@ -32,6 +34,16 @@ std::string set_address(HostPort& address, std::string_view value) {
 
 std::string set_text(std::string& target, std::string_view value) {
   if (value.empty()) return "must not be empty";
+  target = value;
+  return "";
+}
+
+std::string set_mps_folder(std::string& target, std::string_view value) {
+  if (!value.starts_with('/') || value.size() < 2 || value.size() > mps::kMaxRootBytes ||
+      value.ends_with('/')) {
+    return "must be an absolute path of at most " + std::to_string(mps::kMaxRootBytes) +
+           " bytes, without a slash at its end";
+  }
   target = value;
   return "";
 }

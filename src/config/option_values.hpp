@@ -1,5 +1,5 @@
-// Parses the values of settings that both programs have. Each function sets the value and returns
-// an empty text, or returns what is allowed (`must be …`). Pure.
+// Parses the values of settings that several programs have. Each function sets the value and
+// returns an empty text, or returns what is allowed (`must be …`). Pure.
 #pragma once
 
 #include <array>
@@ -18,6 +18,8 @@ namespace snug::config {
 [[nodiscard]] std::optional<std::int64_t> parse_number(std::string_view text);
 [[nodiscard]] std::string set_address(HostPort& address, std::string_view value);
 [[nodiscard]] std::string set_text(std::string& target, std::string_view value);
+/// The folder by which snug-agent and snug-mps talk.
+[[nodiscard]] std::string set_mps_folder(std::string& target, std::string_view value);
 [[nodiscard]] std::string set_duration(std::chrono::milliseconds& target, std::string_view value);
 [[nodiscard]] std::string set_level(obs::LogOptions& log, std::string_view value);
 [[nodiscard]] std::string set_format(obs::LogOptions& log, std::string_view value);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,10 +101,17 @@ struct Pipe {
   }
 };
 
+/// What a program gets besides its command.
+struct StartTerms {
+  int input = -1;  // a file that is its stdin; -1: that of snugctl
+  TerminalSignals signals = TerminalSignals::kHeeded;
+};
+
 struct ChildStreams {
   const Pipe& output;
   const Pipe* errors = nullptr;  // null: stderr and stdin of snugctl
   const Pipe& start_problem;     // receives errno if the program cannot be started
+  StartTerms terms;              // with an input, stderr goes to the output
   bool own_group = false;        // false: the process group of snugctl
 };
 
@@ -123,12 +131,18 @@ struct StartedProgram {
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(streams.errors->write_end, STDERR_FILENO);
   }
+  if (streams.terms.input >= 0) {
+    ::dup2(streams.terms.input, STDIN_FILENO);
+    ::dup2(streams.output.write_end, STDERR_FILENO);
+  }
   ::dup2(streams.output.write_end, STDOUT_FILENO);
   sigset_t none;
   ::sigemptyset(&none);
   for (const int signal_number : kEndingSignals) {
+    const bool is_ignored = streams.terms.signals == TerminalSignals::kIgnored &&
+                            (signal_number == SIGINT || signal_number == SIGHUP);
     struct sigaction action = {};
-    action.sa_handler = SIG_DFL;
+    action.sa_handler = is_ignored ? SIG_IGN : SIG_DFL;
     ::sigaction(signal_number, &action, nullptr);
   }
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -141,7 +155,7 @@ struct StartedProgram {
 
 /// Starts the program. Waits until it runs or has failed to start.
 base::Result<StartedProgram> start_program(const std::vector<std::string>& command, Pipe& output,
-                                           Pipe* errors) {
+                                           Pipe* errors, const StartTerms& terms = {}) {
   const bool own_group = errors != nullptr || !has_terminal();
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
@@ -156,7 +170,15 @@ base::Result<StartedProgram> start_program(const std::vector<std::string>& comma
   ::sigprocmask(SIG_BLOCK, &ending, &before);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child == 0) become(arguments.data(), {output, errors, start_problem, own_group}, parent);
+  if (child == 0) {
+    become(arguments.data(),
+           {.output = output,
+            .errors = errors,
+            .start_problem = start_problem,
+            .terms = terms,
+            .own_group = own_group},
+           parent);
+  }
   if (child > 0 && own_group) {
     ::setpgid(child, child);  // here too, so that the group exists whoever runs first
     replace_group(0, child);
@@ -189,14 +211,20 @@ bool has_ended(pid_t program) {
          about.si_pid != 0;
 }
 
-/// What the program prints until its output or the program itself ends: what it has started may
-/// keep the output open. More than kMaxKubectlOutputBytes if it prints too much.
-std::string output_to_end(pid_t program, int output) {
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+bool is_over(const Deadline& deadline) {
+  return deadline && std::chrono::steady_clock::now() >= *deadline;
+}
+
+/// What the program prints until its output, the program itself or the time ends: what it has
+/// started may keep the output open. More than kMaxKubectlOutputBytes if it prints too much.
+std::string output_to_end(pid_t program, int output, const Deadline& deadline) {
   ::fcntl(output, F_SETFL, O_NONBLOCK);
   std::string text;
   std::array<char, 16'384> buffer{};
   bool is_all_printed = false;
-  while (text.size() <= base::kMaxKubectlOutputBytes) {
+  while (text.size() <= base::kMaxKubectlOutputBytes && !is_over(deadline)) {
     const ssize_t count = ::read(output, buffer.data(), buffer.size());
     if (count > 0) {
       text.append(buffer.data(), static_cast<std::size_t>(count));
@@ -210,21 +238,64 @@ std::string output_to_end(pid_t program, int output) {
   return text;
 }
 
-}  // namespace
+/// A file in memory with this text, at its beginning; -1: it cannot be made.
+int file_with(const std::string& text) {
+  const int file = ::memfd_create("input", MFD_CLOEXEC);
+  const bool is_written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::lseek(file, 0, SEEK_SET) == 0;
+  if (file >= 0 && !is_written) ::close(file);
+  return is_written ? file : -1;
+}
 
-base::Result<FinishedProcess> run_to_end(const std::vector<std::string>& command) {
+/// Whether the program ends before the deadline. Without one it is not waited for.
+bool ends_before(pid_t program, const Deadline& deadline) {
+  while (deadline && !has_ended(program)) {
+    if (is_over(deadline)) return false;
+    std::this_thread::sleep_for(kEndPoll);
+  }
+  return true;
+}
+
+base::Result<FinishedProcess> run_program(const std::vector<std::string>& command,
+                                          const StartTerms& terms, TimeLimit limit) {
   Pipe output;
-  const base::Result<StartedProgram> program = start_program(command, output, nullptr);
+  const base::Result<StartedProgram> program = start_program(command, output, nullptr, terms);
   if (!program) return std::unexpected(program.error());
-  FinishedProcess finished{.exit_code = 0, .output = output_to_end(program->id, output.read_end)};
+  Deadline deadline;
+  if (limit) deadline = std::chrono::steady_clock::now() + *limit;
+  FinishedProcess finished{.exit_code = 0,
+                           .output = output_to_end(program->id, output.read_end, deadline)};
   const bool is_too_large = finished.output.size() > base::kMaxKubectlOutputBytes;
-  if (is_too_large) ::kill(program->own_group ? -program->id : program->id, SIGKILL);
+  const bool is_too_late = limit && !is_too_large && !ends_before(program->id, deadline);
+  if (is_too_large || is_too_late) ::kill(program->own_group ? -program->id : program->id, SIGKILL);
   int status = 0;
   ::waitpid(program->id, &status, 0);
   replace_group(program->id, 0);
   if (is_too_large)
     return base::fail(base::ErrorCode::kTooLarge, command.front() + " printed too much");
+  if (limit && is_too_late) {
+    return base::fail(base::ErrorCode::kUnavailable, command.front() + " did not end within " +
+                                                         std::to_string(limit->count()) +
+                                                         " ms, and was killed");
+  }
   finished.exit_code = exit_code_of_status(status);
+  return finished;
+}
+
+}  // namespace
+
+base::Result<FinishedProcess> run_to_end(const std::vector<std::string>& command, TimeLimit limit,
+                                         TerminalSignals signals) {
+  return run_program(command, {.signals = signals}, limit);
+}
+
+base::Result<FinishedProcess> run_with_input(const std::vector<std::string>& command,
+                                             const std::string& input, TimeLimit limit) {
+  int file = file_with(input);
+  if (file < 0) return base::fail(base::ErrorCode::kUnavailable, "no file in memory can be made");
+  base::Result<FinishedProcess> finished = run_program(command, {.input = file}, limit);
+  Pipe::close_end(file);
   return finished;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,11 +21,25 @@ struct FinishedProcess {
   std::string output;  // what it printed to stdout
 };
 
+/// How long a program may run; nullopt: as long as it wants, since it may wait for a person.
+using TimeLimit = std::optional<std::chrono::milliseconds>;
+
+/// Whether a program starts with SIGINT and SIGHUP ignored, which a terminal sends to all programs
+/// of its foreground group. Programs written in Go go on to ignore these two, and no others.
+enum class TerminalSignals : std::uint8_t { kHeeded, kIgnored };
+
 /// Runs the program `command[0]`, which is searched for in PATH, to its end. Its stdin and stderr
 /// are those of snugctl, so that it can ask for a login; without a terminal it has a process group,
 /// which the signals above kill. What the program leaves behind at its end is not waited for. Fails
-/// if it cannot be started, or if it prints more than kMaxKubectlOutputBytes.
-[[nodiscard]] base::Result<FinishedProcess> run_to_end(const std::vector<std::string>& command);
+/// if it cannot be started, and if it prints more than kMaxKubectlOutputBytes or has not ended
+/// within `limit`; then it is killed.
+[[nodiscard]] base::Result<FinishedProcess> run_to_end(
+    const std::vector<std::string>& command, TimeLimit limit = std::nullopt,
+    TerminalSignals signals = TerminalSignals::kHeeded);
+/// The same with this text as its stdin, and with its stderr in the output.
+[[nodiscard]] base::Result<FinishedProcess> run_with_input(const std::vector<std::string>& command,
+                                                           const std::string& input,
+                                                           TimeLimit limit = std::nullopt);
 
 class BackgroundProcess {
  public:

@@ -28,6 +28,7 @@ void add_mig(CLI::App& app, Action& chosen_action);      // shows profiles and l
 void add_policy_check(CLI::App& app, Action& chosen_action);  // checks if a policy file is valid
 void add_simulate(CLI::App& app, Action& chosen_action);      // simulates how policies pack a trace
 void add_top(CLI::App& app, Action& chosen_action);           // shows how full the GPUs are
+void add_verify(CLI::App& app, Action& chosen_action);        // checks what a node enforces
 
 /// Adds an option whose value must be one of `choices`, which are written `json|yaml`.
 CLI::Option* add_choice(CLI::App& command, const std::string& flag, std::string& value,

@@ -29,18 +29,8 @@ std::vector<std::string> kubectl_command(const KubectlFlags& flags,
   return words;
 }
 
-/// Runs kubectl and returns its output. kubectl itself tells people why it failed; the error
-/// message says what is not known because of that.
-base::Result<std::string> output_of_kubectl(const KubectlFlags& flags,
-                                            std::vector<std::string> words,
-                                            const std::string& purpose) {
-  words.push_back("--request-timeout=" + std::to_string(base::kKubectlTimeoutMs / 1'000) + "s");
-  base::Result<FinishedProcess> finished = run_to_end(kubectl_command(flags, std::move(words)));
-  if (!finished) return std::unexpected(finished.error());
-  if (finished->exit_code == 0) return std::move(finished->output);
-  return base::fail(base::ErrorCode::kUnavailable, "kubectl could not " + purpose +
-                                                       " (its exit code is " +
-                                                       std::to_string(finished->exit_code) + ")");
+std::string request_timeout() {
+  return "--request-timeout=" + std::to_string(base::kKubectlTimeoutMs / 1'000) + "s";
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -87,6 +77,33 @@ std::string complaint_text(const std::string& line) {
       std::all_of(line.begin() + 1, line.begin() + 5, [](char c) { return c >= '0' && c <= '9'; });
   const std::size_t end_of_header = line.find("] ");
   return is_log_line && end_of_header != std::string::npos ? line.substr(end_of_header + 2) : line;
+}
+
+base::Result<std::string> output_of_kubectl(const KubectlFlags& flags,
+                                            std::vector<std::string> words,
+                                            const std::string& purpose) {
+  words.push_back(request_timeout());
+  base::Result<FinishedProcess> finished =
+      run_to_end(kubectl_command(flags, std::move(words)), flags.limit, flags.signals);
+  if (!finished) return std::unexpected(finished.error());
+  if (finished->exit_code == 0) return std::move(finished->output);
+  return base::fail(base::ErrorCode::kUnavailable, "kubectl could not " + purpose +
+                                                       " (its exit code is " +
+                                                       std::to_string(finished->exit_code) + ")");
+}
+
+base::Result<void> create_object(const KubectlFlags& flags, const std::string& manifest) {
+  const base::Result<FinishedProcess> finished = run_with_input(
+      kubectl_command(flags, {"create", "--filename=-", "--output=name", request_timeout()}),
+      manifest, flags.limit);
+  if (!finished) return std::unexpected(finished.error());
+  if (finished->exit_code == 0) return {};
+  std::string complaint;
+  for (const std::string_view line : split(finished->output, '\n')) {
+    if (!line.starts_with("Warning:"))
+      complaint += (complaint.empty() ? "" : " ") + std::string(line);
+  }
+  return base::fail(base::ErrorCode::kUnavailable, complaint_text(complaint));
 }
 
 base::Result<std::vector<SnugPod>> list_snug_pods(const KubectlFlags& flags) {

@@ -17,6 +17,8 @@ namespace snug::ctl {
 struct KubectlFlags {
   std::vector<std::string> words;  // as on kubectl's command line: --context=prod, --as=jane
   std::string snug_namespace = "snug";
+  TimeLimit limit;                                     // of output_of_kubectl() and create_object()
+  TerminalSignals signals = TerminalSignals::kHeeded;  // of output_of_kubectl()
 };
 
 /// A pod that may be a Snug, as `kubectl get pods` shows it.
@@ -43,6 +45,15 @@ struct PortForward {
 
 /// What kubectl complains of, without the time and place with which a line of its log begins.
 [[nodiscard]] std::string complaint_text(const std::string& line);
+
+/// Runs kubectl and returns its output. kubectl itself tells people on stderr why it failed; the
+/// error says that it `could not PURPOSE`.
+[[nodiscard]] base::Result<std::string> output_of_kubectl(const KubectlFlags& flags,
+                                                          std::vector<std::string> words,
+                                                          const std::string& purpose);
+/// Creates an object from its manifest. The error message is what kubectl complains of.
+[[nodiscard]] base::Result<void> create_object(const KubectlFlags& flags,
+                                               const std::string& manifest);
 
 /// Lists the pods of Snug. Fails if there is none.
 [[nodiscard]] base::Result<std::vector<SnugPod>> list_snug_pods(const KubectlFlags& flags);

@@ -14,8 +14,9 @@ struct ManRow {
 };
 constexpr ManRow kExitCodes[] = {
     {"0", "The command has done what it was asked for."},
-    {"1", "Something failed, such as a connection."},
+    {"1", "Something failed, such as a connection, or a check of verify."},
     {"2", "A flag, a request, a configuration or a policy is wrong; the message says where."},
+    {"3", "verify: no check failed, but one or more could not be made."},
 };
 constexpr ManRow kEnvironment[] = {
     {"NO_COLOR", "If it is set and not empty, nothing is coloured, unless --color is always."},

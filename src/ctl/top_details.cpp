@@ -80,9 +80,18 @@ void add_gpu(const codec::ShownGpu& gpu, TextTable& table) {
   }
 }
 
+/// `agent: fail-closed, limits mps`
+std::string agent_text(const codec::ShownAgent& agent) {
+  std::string text = "agent: " + agent.enforcement;
+  if (!agent.limits.empty()) text += ", limits " + agent.limits;
+  return text + (agent.alive ? "" : ", away");
+}
+
 void add_node(const codec::ShownNode& node, TextTable& table) {
   std::string heading = node.name;
   if (node.pool != "auto") heading += "  pool " + node.pool;
+  if (node.agent) heading += "  " + agent_text(*node.agent);
+  if (!node.enforcer.empty()) heading += "  enforcer " + node.enforcer;
   if (!node.closed.empty()) heading += "  closed: " + node.closed;
   table.add_line(std::move(heading), node.closed.empty() ? Colour::kBold : Colour::kRed);
   for (const codec::ShownGpu& gpu : node.gpus) add_gpu(gpu, table);

@@ -63,6 +63,10 @@ function gpuRow(tile) {
     [pods.slice(0, 6).flatMap((pod, i) => [i ? ', ' : '', podLink(pod)]), pods.length > 6 ? ` and ${pods.length - 6} more` : ''], stateChip(tile)];
 }
 
+/** What the node's agent says of itself: `fail-closed, limits mps`. */
+const agentChip = (agent) => chip(`agent: ${agent.enforcement}${agent.limits ? `, limits ${agent.limits}` : ''}${agent.alive ? '' : ', away'}`,
+  agent.alive ? '' : 'warn');
+
 function nodePage({parts}) {
   const node = store.nodes.get(parts[1]);
   if (!node) return notThere('Node', `Snug does not know a node ${parts[1]}.`);
@@ -71,7 +75,9 @@ function nodePage({parts}) {
     title: node.name,
     body: [
       h('p', {class: 'crumbs'}, link('#/', 'Map'), ' / ', link('#/nodes', 'Nodes')),
-      h('div', {class: 'title'}, h('h1', {tabindex: '-1'}, node.name), chip(`pool ${node.pool}`), node.closed ? chip('closed', 'warn') : null),
+      h('div', {class: 'title'}, h('h1', {tabindex: '-1'}, node.name), chip(`pool ${node.pool}`), node.agent ? agentChip(node.agent) : null,
+        node.enforcer ? chip(`enforcer ${node.enforcer}`) : null,
+        node.closed ? chip('closed', 'warn') : null),
       node.closed ? callout('', node.closed) : null,
       h('section', {class: 'card stack'},
         tiles.length === 0 ? empty('No GPU', 'This node has no GPU inventory.') :

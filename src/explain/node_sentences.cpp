@@ -15,6 +15,7 @@
 #include "snug/base/text.hpp"
 #include "snug/fit/charge.hpp"
 #include "snug/fit/mig_free.hpp"
+#include "snug/fit/other_enforcer.hpp"
 #include "snug/fit/pod_charge.hpp"
 #include "snug/mig/profile_choice.hpp"
 #include "snug/plan/node_resources_fit.hpp"
@@ -119,6 +120,49 @@ std::string modes_text(const model::NodeState& node) {
         .append(std::to_string(gpu.info->index))
         .append(": ")
         .append(modes);
+  }
+  return text;
+}
+
+/// `snug.dev/enforcer is koordlet, which gives no slices`; empty if the node has no such enforcer.
+std::string enforcer_text(const model::NodeState& node, std::string_view lack) {
+  const auto enforcer = node.inventory->other_enforcer;
+  if (!enforcer) return {};
+  std::string text = "snug.dev/enforcer is ";
+  text.append(model::kOtherEnforcerNames[*enforcer]).append(", which ");
+  return text.append(lack);
+}
+
+/// What the node's enforcer does not give to any pod, after `text`.
+std::string with_enforcer(std::string text, const model::NodeState& node) {
+  const bool has_mps = node.inventory->other_enforcer != model::OtherEnforcer::kKoordlet;
+  const std::string lack =
+      enforcer_text(node, has_mps ? "gives no slices" : "gives no slices and has no MPS");
+  return lack.empty() ? text : std::move(text) + "; " + lack;
+}
+
+/// Whether the request has shares of several GPUs for one container, which the node cannot serve in
+/// the mode mps, as the modes alone do not show.
+bool needs_second_daemon(const model::NodeState& node, const model::GpuRequest& request) {
+  const auto has_several = [](const model::ContainerRequest& container) {
+    return model::is_share(container.device) && container.count > 1;
+  };
+  const auto allows_mps = [](const model::GpuInfo& gpu) {
+    return std::ranges::find(gpu.allowed_modes, model::GpuMode::kMps) != gpu.allowed_modes.end();
+  };
+  return node.inventory->enforcement && std::ranges::any_of(request.containers, has_several) &&
+         std::ranges::any_of(node.inventory->gpus, allows_mps);
+}
+
+std::string wrong_mode_text(const model::NodeState& node, const model::GpuRequest& request) {
+  // The node as a whole may be closed, because it lends its GPUs as slices, for example.
+  if (node.annotated_refusal == model::ReasonCode::kWrongMode)
+    return node.inventory->closed_message;
+  std::string text = with_enforcer(modes_text(node), node);
+  if (needs_second_daemon(node, request)) {
+    text +=
+        "; on a node with an agent, a container that gets shares of several GPUs gets none in "
+        "the mode mps, since CUDA uses the MPS daemon of one GPU";
   }
   return text;
 }
@@ -401,14 +445,20 @@ std::string node_sentence(Trial& trial, const model::NodeState& node, model::Rea
       const std::string closed = closed_gpus_text(node);
       return with(closed.empty() ? node.inventory->closed_message : closed);
     }
-    case kWrongPool:
-      return with("snug.dev/pool is " + std::string(model::to_string(node.inventory->pool)));
+    case kAgentAway:
+      return with("the Lease agent." + node.name() + " is missing or is not renewed");
+    case kWrongPool: {
+      const model::GpuRequest& request = trial.incoming().request;
+      // With kWrongPool for every annotated pod, the pool is the reason.
+      if (request.is_kubelet_assigned() || node.annotated_refusal == kWrongPool)
+        return with("snug.dev/pool is " + std::string(model::to_string(node.inventory->pool)));
+      return with(enforcer_text(node, fit::unexpressed(*node.inventory, request)));
+    }
     case kWrongMode:
-      // The node as a whole may be closed, because it lends its GPUs as slices, for example.
-      return with(node.annotated_refusal == kWrongMode ? node.inventory->closed_message
-                                                       : modes_text(node));
-    case kModelExcluded:
+      return with(wrong_mode_text(node, trial.incoming().request));
     case kNoProfile:
+      return with(with_enforcer("node " + node.name() + " has " + gpus_text(node), node));
+    case kModelExcluded:
     case kTooLarge:
       return with("node " + node.name() + " has " + gpus_text(node));
     case kNoRoom:

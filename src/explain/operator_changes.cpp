@@ -24,6 +24,8 @@ struct NodeChangeRow {
 
 template <model::GpuMode kMode>
 bool allow_mode(model::NodeInventory& inventory) {
+  if (kMode == model::GpuMode::kMps && inventory.other_enforcer == model::OtherEnforcer::kKoordlet)
+    return false;  // koordlet has no MPS daemons
   bool changed = false;
   for (model::GpuInfo& gpu : inventory.gpus) {
     if (gpu.mig_enabled || std::ranges::find(gpu.allowed_modes, kMode) != gpu.allowed_modes.end())
@@ -47,8 +49,28 @@ bool open_pool(model::NodeInventory& inventory) {
   return closed;
 }
 
+bool revive_agent(model::NodeInventory& inventory) {
+  const bool was_away = !inventory.agent_alive;
+  inventory.agent_alive = true;
+  return was_away;
+}
+
+/// Whether a GPU of a node whose MPS limits shares allows time-slicing, where MPS limits nothing.
+bool has_unlimited_shares(const model::NodeInventory& inventory) {
+  return inventory.share_limits == model::ShareLimits::kMps &&
+         std::ranges::any_of(inventory.gpus, [](const model::GpuInfo& gpu) {
+           const auto& modes = gpu.allowed_modes;
+           return !gpu.mig_enabled &&
+                  std::ranges::find(modes, model::GpuMode::kTimeSlicing) != modes.end();
+         });
+}
+
 bool enforce_shares(model::NodeInventory& inventory) {
-  const bool was_off = !inventory.is_enforced();
+  const bool was_off = !inventory.enforces_shares;
+  if (has_unlimited_shares(inventory)) {
+    for (model::GpuInfo& gpu : inventory.gpus)
+      std::erase(gpu.allowed_modes, model::GpuMode::kTimeSlicing);
+  }
   inventory.enforces_shares = true;
   inventory.agent_alive = true;
   return was_off;
@@ -61,9 +83,12 @@ std::string missing_enforcement(const model::NodeInventory& present) {
   if (present.enforcement == model::Enforcement::kOpen)
     return "if its container runtime refused GPU pods while the agent is away: its inventory says "
            "enforcement: open";
-  if (!present.agent_alive) return "if its agent ran: Snug sees no heartbeat of it";
-  return "if it had the label snug.dev/enforced=true, which says that software on it limits each "
-         "pod to its share";
+  if (has_unlimited_shares(present))
+    return "if the `modes` of its GPUs allowed no time-slicing, where MPS does not limit shares";
+  std::string software = "software on it";
+  if (present.other_enforcer) software = model::kOtherEnforcerNames[*present.other_enforcer];
+  return "if it had the label snug.dev/enforced=true, which says that " + software +
+         " limits each pod to its share";
 }
 
 bool repair_gpus(model::NodeInventory& inventory) {
@@ -96,9 +121,16 @@ constexpr auto kNodeChanges = std::to_array<NodeChangeRow>({
      [](const model::NodeInventory& present) {
        return "kubectl label node " + present.name + " --overwrite snug.dev/pool=auto";
      }},
+    {AdviceKind::kRepair, revive_agent,
+     [](const model::NodeInventory& present) {
+       return "node " + present.name +
+              " would take the pod if its agent ran: Snug sees no heartbeat of it";
+     },
+     no_command},
     {AdviceKind::kLabel, enforce_shares,
      [](const model::NodeInventory& present) {
-       return "node " + present.name + " would take the pod " + missing_enforcement(present);
+       return "node " + present.name + " would take the pod " + missing_enforcement(present) +
+              (present.agent_alive ? "" : ", and if its agent ran");
      },
      no_command},
     {AdviceKind::kMode, allow_mode<model::GpuMode::kWhole>, mode_sentence<model::GpuMode::kWhole>,

@@ -45,11 +45,13 @@ std::array<model::GpuMode, 4> by_isolation(const ModeFor& mode_for) {
 }
 
 /// WrongMode: the operator must allow the requested mode, a GPU that is already shared must be in
-/// this mode, and the node must enforce shares if the tenant requires it.
+/// this mode, the node must enforce shares if the tenant requires it, and on a node with an agent a
+/// container gets shares of several GPUs only in another mode than MPS.
 void restrict_to_modes(GpuOffer& offered, const GpuView& gpu_view) {
   if (gpu_view.vanished()) return;
   const model::GpuState& gpu = gpu_view.gpu;
   offered.whole = gpu.allows_whole;
+  offered.one_mps_device = gpu_view.node_view.one_mps_device;
   offered.any_profile = false;
   if (offered.mig.table) {
     offered.mig.keep_what_node_offers(*gpu_view.node_view.node.inventory, *gpu.info);
@@ -112,7 +114,7 @@ bool satisfies(const GpuOffer& offered, const ContainerNeed& need, const Charge&
   if ((offered.allowed & 1U) == 0) return false;
   const bool whole = std::holds_alternative<model::WholeGpuRequest>(need.container_request.device);
   if (!(whole ? offered.whole
-              : offered.shares_for(need.container_request.isolation) != model::GpuMode::kNone)) {
+              : offered.shares_for(need.container_request) != model::GpuMode::kNone)) {
     return false;
   }
   const bool names_profile =

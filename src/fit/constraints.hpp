@@ -27,6 +27,8 @@ struct NodeView {
   std::vector<bool> isolated;
   /// Whether the tenant requires enforced shares, but the node does not count as enforced.
   bool unenforced = !node.inventory->is_enforced() && tenant.requires_enforcement();
+  /// Whether the node has an agent. CUDA uses one MPS daemon, and the agent has one for each GPU.
+  bool one_mps_device = node.inventory->enforcement.has_value();
 };
 
 /// One GPU of the node, with the values that the constraints use. The NodeView must outlive this

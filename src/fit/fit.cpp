@@ -9,6 +9,7 @@
 #include "fit/several_memo.hpp"
 #include "fit/slices.hpp"
 #include "fit/why_not.hpp"
+#include "snug/fit/other_enforcer.hpp"
 #include "snug/mig/card_catalog.hpp"
 
 namespace snug::fit {
@@ -22,6 +23,8 @@ model::ReasonCode node_refusal(const model::NodeState& node, const model::GpuReq
   const model::ReasonCode refusal = units ? node.kubelet_refusal : node.annotated_refusal;
   if (refusal != model::ReasonCode::kNone && refusal != model::ReasonCode::kOtherKind)
     return refusal;
+  if (!units && !unexpressed(*node.inventory, request).empty())
+    return model::ReasonCode::kWrongPool;
   if (node.inventory->is_enforced() || !tenant.requires_enforcement()) return refusal;
   // A MIG card enforces its slices itself. So a node with such cards is not refused here; its GPUs
   // are judged one by one later.

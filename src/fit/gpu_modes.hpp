@@ -41,6 +41,17 @@ namespace snug::fit {
   return isolation == model::Isolation::kMps ? model::GpuMode::kMps : model::GpuMode::kTimeSlicing;
 }
 
+/// The mode in which the GPU serves a share of the container. `one_mps_device`:
+/// GpuOffer::one_mps_device.
+[[nodiscard]] inline model::GpuMode serving_mode(const model::GpuState& gpu,
+                                                 const model::ContainerRequest& container,
+                                                 bool one_mps_device) {
+  const model::GpuMode mode = serving_mode(gpu, container.isolation);
+  return one_mps_device && container.count > 1 && mode == model::GpuMode::kMps
+             ? serving_mode(gpu, model::Isolation::kTimeSlicing)
+             : mode;
+}
+
 /// The value of GpuState::free_milli after an allocation with the charge `cost`.
 inline std::int32_t free_milli_after(const model::GpuState& gpu, const Charge& cost) {
   if (gpu.closure != model::GpuClosure::kOpen || gpu.memory.value <= 0) return 0;

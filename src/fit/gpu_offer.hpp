@@ -23,12 +23,24 @@ struct GpuOffer {
   ContainerBits allowed = 0;                  // the containers that the GPU is allowed to serve
   std::array<model::GpuMode, 4> shared_as{};  // by Isolation: the mode in which it serves a share
   bool whole = false;                         // one pod can take the whole GPU
-  bool any_profile = false;  // a named MIG profile counts as available although the GPU lacks it
-  MigFree mig;               // its table is set if the GPU serves slices instead of shares
+  bool one_mps_device = false;  // a container that gets shares of several GPUs gets none by MPS
+  bool any_profile = false;     // a named MIG profile counts as available although the GPU lacks it
+  MigFree mig;                  // its table is set if the GPU serves slices instead of shares
   std::int64_t cap_left = kNoCap;  // milli-GPU of the namespace's cap that one container may take
 
   [[nodiscard]] model::GpuMode shares_for(model::Isolation isolation) const {
     return shared_as[static_cast<std::size_t>(isolation)];
+  }
+  [[nodiscard]] model::GpuMode shares_for(const model::ContainerRequest& container) const {
+    const model::GpuMode mode = shares_for(container.isolation);
+    return one_mps_device && container.count > 1 && mode == model::GpuMode::kMps
+               ? without_mps(container.isolation)
+               : mode;
+  }
+  /// The mode instead of MPS in which it serves a share with this isolation.
+  [[nodiscard]] model::GpuMode without_mps(model::Isolation isolation) const {
+    return isolation == model::Isolation::kAny ? shares_for(model::Isolation::kTimeSlicing)
+                                               : model::GpuMode::kNone;
   }
   [[nodiscard]] bool has_free(const Charge& cost) const {
     return cost.memory <= free.memory && cost.compute <= free.compute;

@@ -44,9 +44,10 @@ MigFree MigFree::empty_card(const model::GpuInfo& gpu) {
 }
 
 void MigFree::keep_what_node_offers(const model::NodeInventory& node, const model::GpuInfo& gpu) {
-  dynamic = node.dynamic_mig;
+  // Other enforcers give containers no slices.
+  dynamic = node.dynamic_mig && !node.other_enforcer;
   if (!dynamic) {
-    existing = existing_slices(node, gpu);
+    if (!node.other_enforcer) existing = existing_slices(node, gpu);
     profiles = 0;
     for (const model::MigPlacement& slice : existing)
       profiles |= mig::ProfileSet{1} << slice.profile;

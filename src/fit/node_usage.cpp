@@ -29,6 +29,12 @@ std::uint16_t first_of_model(const model::NodeInventory& inventory, const std::s
   return static_cast<std::uint16_t>(first - inventory.gpus.begin());
 }
 
+/// Whether the node's runtime would refuse the containers of annotated pods now. It starts those
+/// whose GPUs the kubelet assigns: their bindings do not require the agent.
+bool lacks_its_agent(const model::NodeInventory& inventory) {
+  return inventory.enforcement == model::Enforcement::kFailClosed && !inventory.agent_alive;
+}
+
 model::ReasonCode gate_for_annotated(const model::NodeState& node) {
   const model::NodeInventory& inventory = *node.inventory;
   if (inventory.closed_to_all != model::ReasonCode::kNone) return inventory.closed_to_all;
@@ -37,6 +43,7 @@ model::ReasonCode gate_for_annotated(const model::NodeState& node) {
     return inventory.closed_to_annotated;
   if (inventory.gpus.empty()) return model::ReasonCode::kNoGpu;
   if (node.unplaced_pods > 0) return model::ReasonCode::kNodeClosed;
+  if (lacks_its_agent(inventory)) return model::ReasonCode::kAgentAway;
   return node.kubelet_assigned_pods > 0 ? model::ReasonCode::kOtherKind : model::ReasonCode::kNone;
 }
 

@@ -54,7 +54,7 @@ class OneContainer {
   model::ReasonCode on_several_gpus(model::PlacementList& placements) {
     const std::vector<std::size_t> gpus = serving_gpus();
     if (!enough_gpus(gpus)) return refusal_on_several_gpus();
-    for (const std::vector<std::size_t>& gpu_set : subsets(node_, gpus, gpu_count())) {
+    for (const std::vector<std::size_t>& gpu_set : subsets(node_, memo_, gpus, gpu_count())) {
       if (within_cap(gpu_set)) offer_on_gpus(gpu_set, placements);
     }
     // All sets that were tried can exceed the cap, even though the cheapest set is within it.
@@ -75,7 +75,7 @@ class OneContainer {
   /// GPU is skipped.
   [[nodiscard]] bool equals_previous(std::size_t position) const {
     return equal_states_score_equally_ && position > 0 &&
-           node_.gpus[position].is_interchangeable_with(node_.gpus[position - 1]);
+           memo_.are_interchangeable(node_.gpus[position], node_.gpus[position - 1]);
   }
 
   /// The GPU as the constraints see it. The cap limits the sum over all GPUs of the request, so it
@@ -165,14 +165,14 @@ class OneContainer {
   model::DeviceAllocation allocate_gpu(std::size_t position) {
     const model::GpuState& gpu = node_.gpus[position];
     const Prices::Price& price = need_.prices.price_of(0, gpu.memory);
-    return {
-        .container = 0,
-        .gpu = static_cast<std::uint16_t>(position),
-        .mode = whole_ ? model::GpuMode::kWhole : serving_mode(gpu, container_request_.isolation),
-        .milli_sum = whole_ ? gpu.free_milli_sum : price.milli_sum,
-        .milli = whole_ ? gpu.free_milli : gpu.free_milli - free_milli_after(gpu, price.cost),
-        .memory = price.cost.memory,
-        .compute = price.cost.compute};
+    return {.container = 0,
+            .gpu = static_cast<std::uint16_t>(position),
+            .mode = whole_ ? model::GpuMode::kWhole
+                           : serving_mode(gpu, container_request_, node_view_.one_mps_device),
+            .milli_sum = whole_ ? gpu.free_milli_sum : price.milli_sum,
+            .milli = whole_ ? gpu.free_milli : gpu.free_milli - free_milli_after(gpu, price.cost),
+            .memory = price.cost.memory,
+            .compute = price.cost.compute};
   }
 
   /// Offers every placement on one GPU: for a slice, one placement at each available start;

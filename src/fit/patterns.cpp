@@ -54,6 +54,8 @@ PatternBook::PatternBook(const model::GpuRequest& request) : request_(request) {
     }
     if (std::holds_alternative<model::SliceRequest>(request_of(turn).device))
       profile_containers_ |= bit(turn);
+    if (model::is_share(request_of(turn).device) && request_of(turn).count > 1)
+      several_shares_ |= bit(turn);
     if (request_of(turn).type == model::ContainerType::kApp) apps_ |= bit(turn);
   }
   find_twins();
@@ -72,7 +74,7 @@ void PatternBook::find_twins() {
       if (a != b && same_turn && request_a.device == request_b.device &&
           request_a.isolation == request_b.isolation &&
           request_a.compute_percent == request_b.compute_percent &&
-          request_a.models == request_b.models) {
+          (request_a.count > 1) == (request_b.count > 1) && request_a.models == request_b.models) {
         twins_.at(a) |= bit(b);
       }
     }
@@ -126,7 +128,8 @@ std::shared_ptr<const std::vector<Charge>> PatternBook::costs(base::MebiBytes ca
 /// The mode in which a GPU serves the set; kNone: it does not serve the set. As a whole GPU, it
 /// serves at most one app or sidecar, and plain init containers that end before this container
 /// starts. These init containers may request the whole GPU, or a share without a mode. A shared GPU
-/// has the mode that its containers request, or else the mode that the operator prefers.
+/// has the mode that its containers request, or else the mode that the operator prefers and that
+/// they may have.
 model::GpuMode PatternBook::mode_of(const GpuOffer& offered, ContainerSet set) const {
   if ((set & whole_gpu_containers_) != 0) {
     const ContainerSet owners = set & all_regular();
@@ -146,7 +149,11 @@ model::GpuMode PatternBook::mode_of(const GpuOffer& offered, ContainerSet set) c
       return model::GpuMode::kNone;
     mode = requested_mode;
   }
-  return mode == model::GpuMode::kNone ? offered.shared_as[0] : mode;
+  const bool requests_mode = mode != model::GpuMode::kNone;
+  if (!requests_mode) mode = offered.shares_for(model::Isolation::kAny);
+  if (mode != model::GpuMode::kMps || !offered.one_mps_device || (set & several_shares_) == 0)
+    return mode;
+  return requests_mode ? model::GpuMode::kNone : offered.without_mps(model::Isolation::kAny);
 }
 
 Patterns PatternBook::make(const GpuClass& gpu_class) {

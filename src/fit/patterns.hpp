@@ -156,6 +156,7 @@ class PatternBook {
   std::size_t regular_ = 0;
   ContainerSet whole_gpu_containers_ = 0;
   ContainerSet profile_containers_ = 0;  // containers that request a slice by its profile
+  ContainerSet several_shares_ = 0;      // containers that request shares of several GPUs
   ContainerSet apps_ = 0;
   std::array<ContainerSet, base::kMaxGpuContainers> twins_{};
   std::array<ContainerSet, 4> by_isolation_{};  // by Isolation: containers that need no whole GPU

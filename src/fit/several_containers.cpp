@@ -212,7 +212,7 @@ class SeveralContainers {
     return first;
   }
   [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
-    return node_.gpus[a].is_interchangeable_with(node_.gpus[b]) &&
+    return memo_.are_interchangeable(node_.gpus[a], node_.gpus[b]) &&
            (node_view_.isolated.empty() || node_view_.isolated[a] == node_view_.isolated[b]);
   }
 

@@ -26,8 +26,9 @@ bool too_many_gpu_sets(std::size_t fitting_count, std::size_t gpu_count) {
 /// interchangeable: of adjacent identical GPUs the first ones are used.
 class EveryGpuSet {
  public:
-  EveryGpuSet(const model::NodeState& node, const GpuSet& fitting_gpus, std::size_t gpu_count)
-      : node_(node), fitting_gpus_(fitting_gpus), gpu_count_(gpu_count) {}
+  EveryGpuSet(const model::NodeState& node, const FitMemo& memo, const GpuSet& fitting_gpus,
+              std::size_t gpu_count)
+      : node_(node), memo_(memo), fitting_gpus_(fitting_gpus), gpu_count_(gpu_count) {}
 
   std::vector<GpuSet> run() {
     add_gpu(0);
@@ -50,10 +51,12 @@ class EveryGpuSet {
   }
 
   [[nodiscard]] bool alike(std::size_t a, std::size_t b) const {
-    return node_.inventory->nvlinks.empty() && node_.gpus[a].is_interchangeable_with(node_.gpus[b]);
+    return node_.inventory->nvlinks.empty() &&
+           memo_.are_interchangeable(node_.gpus[a], node_.gpus[b]);
   }
 
   const model::NodeState& node_;
+  const FitMemo& memo_;
   const GpuSet& fitting_gpus_;
   std::size_t gpu_count_;
   GpuSet chosen_;
@@ -88,11 +91,11 @@ GpuSet grown_from(const model::NodeState& node, std::size_t seed, const GpuSet& 
 
 }  // namespace
 
-std::vector<GpuSet> subsets(const model::NodeState& node, const GpuSet& fitting_gpus,
-                            std::size_t gpu_count) {
+std::vector<GpuSet> subsets(const model::NodeState& node, const FitMemo& memo,
+                            const GpuSet& fitting_gpus, std::size_t gpu_count) {
   const bool linked = !node.inventory->nvlinks.empty();
   if (!linked || !too_many_gpu_sets(fitting_gpus.size(), gpu_count))
-    return EveryGpuSet(node, fitting_gpus, gpu_count).run();
+    return EveryGpuSet(node, memo, fitting_gpus, gpu_count).run();
   std::set<GpuSet> gpu_sets{
       GpuSet(fitting_gpus.begin(), fitting_gpus.begin() + static_cast<std::ptrdiff_t>(gpu_count))};
   for (const std::size_t seed : fitting_gpus)

@@ -41,6 +41,7 @@ bool same_card(const model::GpuState& a, const model::GpuState& b) {
 
 bool any_could_have(const model::NodeState& node, const mig::SliceRequirement& requirement,
                     FitMemo& memo) {
+  if (node.inventory->other_enforcer) return false;  // it gives containers no slices
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     if (i > 0 && same_card(node.gpus[i], node.gpus[i - 1])) continue;
     if (could_have(*node.inventory, node.gpus[i], requirement, memo)) return true;

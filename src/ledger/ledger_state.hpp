@@ -164,7 +164,8 @@ struct Ledger::State {
 
   bool put_node(model::NodeInventory inventory) {
     if (nodes.size() >= max_nodes && !nodes.find(inventory.name)) return false;
-    if (nodes.put(std::move(inventory))) capacity_freed();
+    const NodeRegistry::PutResult put = nodes.put(std::move(inventory));
+    if (put != NodeRegistry::PutResult::kEqual) changed(put == NodeRegistry::PutResult::kChanged);
     return true;
   }
 

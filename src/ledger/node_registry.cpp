@@ -18,6 +18,13 @@ namespace {
 /// operator needs to change it.
 constexpr std::size_t kMaxListedCpuOnlyPods = 1'024;
 
+/// Whether the inventories are equal apart from GpuInfo::load.
+bool equal_except_loads(model::NodeInventory known, const model::NodeInventory& next) {
+  if (known.gpus.size() != next.gpus.size()) return false;
+  for (std::size_t i = 0; i < known.gpus.size(); ++i) known.gpus[i].load = next.gpus[i].load;
+  return known == next;
+}
+
 }  // namespace
 
 std::optional<base::NodeIndex> NodeRegistry::find(std::string_view name) const {
@@ -44,20 +51,27 @@ std::vector<std::string> NodeRegistry::names() const {
   return names;
 }
 
-bool NodeRegistry::put(model::NodeInventory inventory) {
+NodeRegistry::PutResult NodeRegistry::put(model::NodeInventory inventory) {
   for (model::GpuInfo& gpu : inventory.gpus) {
     gpu.model_id = model_id_of(gpu.model);
     assign_mig_table_id(gpu);
   }
   const std::uint32_t slot = slot_of(inventory.name);
-  if (slots_[slot].inventory != nullptr && *slots_[slot].inventory == inventory) return false;
-  if (slots_[slot].inventory == nullptr) {
+  const model::NodeInventory* const known = slots_[slot].inventory.get();
+  if (known != nullptr && *known == inventory) return PutResult::kEqual;
+  if (known == nullptr) {
     index_ = nullptr;
     ++node_count_;
   }
-  set_inventory(slot, std::make_shared<const model::NodeInventory>(std::move(inventory)));
+  const bool same_capacity = known != nullptr && equal_except_loads(*known, inventory);
+  auto next = std::make_shared<const model::NodeInventory>(std::move(inventory));
+  if (same_capacity) {
+    slots_[slot].inventory = std::move(next);
+  } else {
+    set_inventory(slot, std::move(next));
+  }
   refresh_state(slot);
-  return true;
+  return same_capacity ? PutResult::kLoadChanged : PutResult::kChanged;
 }
 
 bool NodeRegistry::remove(std::string_view name) {

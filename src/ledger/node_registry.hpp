@@ -27,9 +27,13 @@ class NodeRegistry {
   /// The number of existing nodes.
   [[nodiscard]] std::size_t size() const { return node_count_; }
 
-  /// Adds a node or replaces its inventory. Returns false if the node already has an equal
-  /// inventory.
-  bool put(model::NodeInventory inventory);
+  enum class PutResult : std::uint8_t {
+    kEqual,        // the node already has an equal inventory
+    kLoadChanged,  // only GpuInfo::load has changed, on which no feasibility depends
+    kChanged,
+  };
+  /// Adds a node or replaces its inventory.
+  PutResult put(model::NodeInventory inventory);
   /// Removes a node. Its holdings are kept, and count again if the node returns. Returns false if
   /// the node does not exist.
   bool remove(std::string_view name);
@@ -57,7 +61,7 @@ class NodeRegistry {
     NodeRegistry& nodes_;
   };
 
-  /// The number of changes of inventories.
+  /// The number of changes of inventories, except changes of loads.
   [[nodiscard]] base::Generation inventory_generation() const { return inventory_generation_; }
   /// The sum of GPU compute that the holdings of each namespace take.
   [[nodiscard]] const model::NamespaceUsage& namespace_usage() const { return namespace_usage_; }

@@ -1,5 +1,7 @@
 #include "snug/plan/incoming_pod.hpp"
 
+#include "snug/fit/other_enforcer.hpp"
+
 namespace snug::plan {
 
 std::string verdict_cache_key(const IncomingPod& incoming) {
@@ -12,6 +14,7 @@ std::string verdict_cache_key(const IncomingPod& incoming) {
          std::to_string(incoming.host.memory_bytes) + '\n';
   for (const model::ContainerRequest& container_request : incoming.request.containers) {
     key += std::to_string(static_cast<int>(container_request.type)) + container_request.text + '\n';
+    if (fit::is_long_for_fractions(container_request)) key += "long name\n";
   }
   return key;
 }

@@ -77,6 +77,7 @@ bool opens_in_default_mode(const model::NodeState& node, const model::GpuRequest
 }  // namespace
 
 FoundPlacements PlacementFinder::find() {
+  query_.memo.compare_loads(query_.incoming.profiles.reads_load());
   model::NodeStatePtr state_with_intents = with_intents();
   if (state_with_intents == nullptr)
     return {.reason = fit_on_state(node_), .with_intents = nullptr};

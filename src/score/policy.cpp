@@ -35,6 +35,10 @@ std::int64_t Profile::score_class_of(std::int64_t score, const model::Demand& de
   return score / size + (score % size > 0 ? 1 : 0);
 }
 
+bool Profile::reads_load() const {
+  return std::ranges::any_of(terms, [](const WeightedTerm& part) { return part.term->reads_load; });
+}
+
 const Profile& ProfileChoice::profile_for(const model::NodeState& node,
                                           model::PlacementView placement) const {
   if (by_model_.empty()) return *fallback_;

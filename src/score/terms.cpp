@@ -125,9 +125,33 @@ std::int32_t nvlink_locality(const TermInput& input) {
   return static_cast<std::int32_t>(kHalf * (links.within_container - links.cut) / links.possible);
 }
 
+/// Returns kTermBound * u / 100, where u is the mean over the GPUs of the percentage that is not in
+/// use: 100 minus the larger of memory and compute of GpuInfo::load. A GPU without load counts as
+/// fully used, and so does one whose node's agent is silent. A pod whose GPUs the kubelet chooses
+/// is rated by all GPUs of the node.
+std::int32_t least_used(const TermInput& input) {
+  const model::NodeInventory& inventory = *input.node.inventory;
+  if (!inventory.agent_alive) return 0;
+  std::int64_t unused_percent = 0;
+  std::int64_t gpus = 0;
+  const auto add = [&](const model::GpuInfo& gpu) {
+    if (gpu.load)
+      unused_percent += 100 - std::max(gpu.load->memory_percent, gpu.load->compute_percent);
+    ++gpus;
+  };
+  if (input.placement.allocations.empty()) std::ranges::for_each(inventory.gpus, add);
+  for (const model::DeviceAllocation& allocation : input.placement.allocations) {
+    if (model::is_first_on_gpu(input.placement, allocation))
+      add(*input.node.gpus[allocation.gpu].info);
+  }
+  return gpus == 0 ? 0 : static_cast<std::int32_t>(kTermBound * unused_percent / (100 * gpus));
+}
+
 constexpr auto kTerms = std::to_array<TermRow>({
     {"best-fit", best_fit, "prefers placements that leave little free on their GPUs and node"},
     {"fgd", fgd, "prefers placements that add little fragmentation to their node (FGD)"},
+    {"least-used", least_used,
+     "prefers GPUs whose memory and compute are measured to be little used", true},
     {"left-over-size", left_over_size, "prefers shares that leave little free on their GPU"},
     {"left-over-value", left_over_value,
      "prefers shares after which the free part of their GPU keeps its value for other shares"},

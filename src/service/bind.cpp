@@ -6,6 +6,7 @@
 #include "service/bound_pods.hpp"
 #include "service/decision_line.hpp"
 #include "service/readers.hpp"
+#include "snug/codec/enforcer_annotations.hpp"
 #include "snug/codec/reservation_codec.hpp"
 #include "snug/explain/explain.hpp"
 #include "snug/request/near_misses.hpp"
@@ -225,8 +226,11 @@ Reply ExtenderService::write_binding(const Bind& call, const PodClaim& claim,
                           " bytes, so Snug could not read it after a restart");
   }
   const auto inventory = parts_.ledger.inventory(call.node);
-  if (inventory != nullptr && inventory->enforcement == model::Enforcement::kFailClosed)
-    codec::require_agent(holding->reservation, annotations);
+  if (inventory != nullptr) {
+    if (inventory->enforcement == model::Enforcement::kFailClosed)
+      codec::require_agent(holding->reservation, annotations);
+    codec::write_enforcer_annotations(holding->reservation, *inventory, annotations);
+  }
   const base::Result<void> written = send_binding(call, std::move(annotations));
   if (written) {
     parts_.ledger.mark_bound(call.uid);

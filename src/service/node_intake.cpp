@@ -56,8 +56,9 @@ void NodeIntake::remove(std::string_view node_name) {
   log_left_out();
 }
 
-void NodeIntake::update_agents() {
-  if (parts_.heartbeats == nullptr) return;
+bool NodeIntake::update_agents() {
+  if (parts_.heartbeats == nullptr) return true;
+  const bool is_listed = parts_.heartbeats->is_listed();
   std::vector<std::string> alive_nodes;
   std::vector<std::string> silent_nodes;
   for (std::string& node_name : parts_.heartbeats->take_changes()) {
@@ -71,6 +72,31 @@ void NodeIntake::update_agents() {
   }
   log_agents(LogLevel::kWarn, "the agents of these nodes are silent: ", std::move(silent_nodes));
   log_agents(LogLevel::kInfo, "the agents of these nodes are alive: ", std::move(alive_nodes));
+  log_ignored_agents();
+  return is_listed;
+}
+
+void NodeIntake::log_ignored_agents() {
+  const bool are_ignored = parts_.heartbeats->ignores_agents();
+  if (logged_ignored_agents_.exchange(are_ignored) == are_ignored) return;
+  if (are_ignored) {
+    parts_.log.write(LogLevel::kError,
+                     "agents of nodes are ignored, so nodes that fail closed take no pods with GPU "
+                     "annotations: more than maxNodes (" +
+                         std::to_string(limits_.max_nodes) + ") agents are alive");
+  } else {
+    parts_.log.write(LogLevel::kInfo, "no agents of nodes are ignored any more");
+  }
+}
+
+bool NodeIntake::lacks_heartbeats() const {
+  if (parts_.heartbeats == nullptr || parts_.heartbeats->is_listed()) return false;
+  const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
+  for (std::size_t slot = 0; slot < snapshot->nodes.size(); ++slot) {
+    const model::NodeStatePtr& node = snapshot->nodes[slot];
+    if (node != nullptr && node->annotated_refusal == model::ReasonCode::kAgentAway) return true;
+  }
+  return false;
 }
 
 void NodeIntake::log_agents(LogLevel level, std::string message, std::vector<std::string> nodes) {

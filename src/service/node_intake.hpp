@@ -3,6 +3,7 @@
 // thread, but any thread may call update_agents().
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -37,13 +38,18 @@ class NodeIntake {
   void replace(std::vector<model::NodeFacts> nodes);
   void put(model::NodeFacts node);
   void remove(std::string_view node_name);
-  /// Puts the changes of AgentHeartbeats into the ledger.
-  void update_agents();
+  /// Puts the changes of AgentHeartbeats into the ledger. Returns whether the ledger shows what a
+  /// list of heartbeats said, or is not to.
+  bool update_agents();
+  /// Whether a node of the ledger is closed only because no heartbeats have been listed yet.
+  [[nodiscard]] bool lacks_heartbeats() const;
 
  private:
   /// Whether the node's agent, if it has one, is alive.
   [[nodiscard]] bool is_agent_alive(const model::NodeInventory& inventory) const;
   bool put_in_ledger(model::NodeInventory inventory);
+  /// Logs if agents have begun to be ignored, or are no longer.
+  void log_ignored_agents();
   /// Logs `message` and the first of the names, if there are any.
   void log_agents(LogLevel level, std::string message, std::vector<std::string> nodes);
   /// Returns the node's inventory. If the node is closed, reports the reason once.
@@ -67,6 +73,7 @@ class NodeIntake {
   /// node is ignored until its next change or the next list.
   std::map<std::string, model::NodeFacts> left_out_nodes_;
   std::size_t logged_left_out_count_ = 0;
+  std::atomic<bool> logged_ignored_agents_ = false;
 };
 
 }  // namespace snug::service

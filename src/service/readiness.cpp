@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "snug/base/agent_limits.hpp"
+
 namespace snug::service {
 namespace {
 
@@ -68,20 +70,30 @@ bool Readiness::is_alive(const Stream& stream) const {
   return stream.established || std::chrono::nanoseconds(now - stream.lost_at) <= lost_;
 }
 
-bool Readiness::is_ready() const {
-  return leads_ && std::ranges::all_of(streams_, [this](const Stream& stream) {
-           return is_listed(stream) && is_alive(stream);
-         });
+void Readiness::await_heartbeats() {
+  heartbeats_deadline_ =
+      nanoseconds(clock_.now() + std::chrono::milliseconds(base::agent_limits::heartbeat_lost_ms));
 }
+
+bool Readiness::awaits_heartbeats() const {
+  const std::int64_t deadline = heartbeats_deadline_;
+  return deadline != 0 && nanoseconds(clock_.now()) < deadline;
+}
+
+bool Readiness::is_view_fresh() const {
+  return !awaits_heartbeats() && std::ranges::all_of(streams_, [this](const Stream& stream) {
+    return is_listed(stream) && is_alive(stream);
+  });
+}
+
+bool Readiness::is_ready() const { return leads_ && is_view_fresh(); }
 
 bool Readiness::is_warm_standby() const {
   {
     const base::MutexLock lock(mutex_);
     if (!lease_problem_.empty()) return false;
   }
-  return !conflict_ && std::ranges::all_of(streams_, [this](const Stream& stream) {
-    return is_listed(stream) && is_alive(stream);
-  });
+  return !conflict_ && is_view_fresh();
 }
 
 std::string Readiness::why_stream_is_not(Resource resource) const {
@@ -108,6 +120,10 @@ std::string Readiness::why_not() const {
     if (!stream_reason.empty())
       stream_reasons += (stream_reasons.empty() ? "" : "; ") + stream_reason;
   }
+  if (awaits_heartbeats())
+    stream_reasons +=
+        (stream_reasons.empty() ? "" : "; ") +
+        std::string("the first list of the agents' heartbeats has not been received yet");
   if (leads_) return stream_reasons;
   const base::MutexLock lock(mutex_);
   std::string standby_reason = "this Snug is a standby, and ";

@@ -42,6 +42,7 @@ struct Reconciler::Jobs {
   // Members that only the thread that reports pods uses.
   PodNominator pod_nominator;
   ledger::ListMark pod_list_mark;
+  bool nodes_were_listed = false;  // only the thread that reports nodes uses it
   // Used by the thread that reports nodes, and by tick().
   NodeIntake node_intake;
   // Members that only the thread that calls tick() uses.
@@ -174,6 +175,8 @@ void Reconciler::node_list_started() { parts_.readiness.begin_list(Resource::kNo
 
 void Reconciler::nodes_listed(std::vector<model::NodeFacts> nodes) {
   jobs_->node_intake.replace(std::move(nodes));
+  if (!std::exchange(jobs_->nodes_were_listed, true) && jobs_->node_intake.lacks_heartbeats())
+    parts_.readiness.await_heartbeats();
   parts_.demand.observe_nodes();
   parts_.readiness.mark_listed(Resource::kNodes);
 }
@@ -189,7 +192,7 @@ void Reconciler::tick() {
     jobs.node_mirror.stand_by();
   }
   note_own_binds();
-  jobs.node_intake.update_agents();
+  if (jobs.node_intake.update_agents()) parts_.readiness.heartbeats_applied();
   jobs.node_events.write();
   if (!parts_.readiness.is_ready()) return;
   jobs.pod_waker.wake();

@@ -16,10 +16,12 @@
 #include "config/option_table.hpp"
 #include "snug/adapters/obs/agent_metrics.hpp"
 #include "snug/adapters/obs/metrics.hpp"
+#include "snug/adapters/obs/mps_metrics.hpp"
 #include "snug/agent/exemptions.hpp"
 #include "snug/base/agent_limits.hpp"
 #include "snug/base/limits.hpp"
 #include "snug/config/agent_options.hpp"
+#include "snug/config/mps_options.hpp"
 #include "snug/model/reasons.hpp"
 #include "support/node_states.hpp"
 
@@ -161,7 +163,7 @@ std::vector<Cells> flags_in(const std::string& help) {
   for (const std::string& flag : flags) {
     std::smatch match;
     const std::regex parts(
-        R"(  (--[\w-]+) ([A-Z]\S*|[a-z]+\|\S+)(?: \.\.\.)? +(.*?)(?:; default: (.*))?)");
+        R"(  (--[\w-]+) ([A-Z]\S*|[a-z\d]+\|\S+)(?: \.\.\.)? +(.*?)(?:; default: (.*))?)");
     if (!std::regex_match(flag, match, parts)) continue;
     const std::string value = std::regex_replace(match[2].str(), std::regex("\\|"), "\\|");
     rows.push_back({code(match[1].str()), code(value), match[4].str(), match[3].str()});
@@ -174,6 +176,14 @@ TEST(ReferenceTablesTest, FlagsOfTheAgent) {
   const auto options = config::read_agent_options(2, arguments);
   ASSERT_TRUE(options);
   check_table("agent", {"flag", "value", "default", "meaning"}, flags_in(options->print_and_exit));
+}
+
+TEST(ReferenceTablesTest, FlagsOfSnugMps) {
+  const char* const arguments[] = {"snug-mps", "--help"};
+  const auto options = config::read_mps_options(2, arguments);
+  ASSERT_TRUE(options);
+  check_table("agent", {"flag of `snug-mps`", "value", "default", "meaning"},
+              flags_in(options->print_and_exit));
 }
 
 TEST(ReferenceTablesTest, ExemptionsOfTheAgent) {
@@ -271,6 +281,11 @@ TEST(ReferenceTablesTest, MetricsOfTheAgent) {
   const auto metrics = obs::make_agent_metrics("1");
   check_table("metrics", {"metric of `snug-agent`", "type", "labels", "what it shows"},
               metric_rows(metrics->exposition()));
+}
+
+TEST(ReferenceTablesTest, MetricsOfSnugMps) {
+  check_table("metrics", {"metric of `snug-mps`", "type", "labels", "what it shows"},
+              metric_rows(obs::PrometheusMpsMetrics("1").exposition()));
 }
 
 TEST(ReferenceTablesTest, OtherTextAndLastCellsAreKept) {

@@ -256,6 +256,17 @@ ROWS += [
     ("policy", policy(sharing=[{"namespaces": ["x"], "requireEnforcement": "true"}]), False),
 ]
 
+LOAD = {"uuid": "GPU-1", "memoryPercent": 40, "computePercent": 0}
+ROWS += [
+    ("usage", {"version": 1, "gpus": [LOAD]}, True),
+    ("usage", {"version": 1, "gpus": [], "later": 1}, True),
+    ("usage", {"version": 2, "gpus": [LOAD]}, False),
+    ("usage", {"version": 1}, False),
+    *(("usage", {"version": 1, "gpus": [{**LOAD, key: value}]}, False)
+      for key in ("memoryPercent", "computePercent") for value in (-10, 45, 110, 1.5, "40", None)),
+    *(("usage", {"version": 1, "gpus": [{name: LOAD[name] for name in LOAD if name != key}]}, False) for key in LOAD),
+]
+
 SLICE = {"profile": "1g.5gb", "start": 0, "size": 1}
 UNITS = {"name": "c", "request": "", "assignedBy": "kubelet", "resource": "nvidia.com/gpu", "count": 1}
 ROWS += [

@@ -25,6 +25,7 @@ from harness.scenario import NODES, PODS, Scenario, bind_by_hand
 DEPLOYMENT = "/apis/apps/v1/namespaces/snug/deployments/snug"
 TOKEN = f"{SNUG}/secrets/snug-extender"
 WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/snug"
+AGENTS = "/apis/apps/v1/namespaces/snug-node/daemonsets"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 SCHEDULER_USER = "system:serviceaccount:snug:snug-scheduler"
 CONTROLLERS = ("deployment", "garbage-collector", "job", "namespace", "replicaset", "resourcequota",
@@ -35,16 +36,19 @@ BOTH = ("admission.policies=false", "admission.webhook=true")
 MIRROR = ("mirror.smallestGpuMib=16384", "mirror.largestGpuMib=81920")
 SHARED = ("shape=shared", "nodes={one,two}")
 TOKEN_AND_TLS = ("adminAuth=token", "adminTokenSecret=snug-token", "adminTls.secret=snug-admin")
+AGENT = ("agent.enabled=true", "mps.enabled=true", "agent.groups[0].name=mps", "agent.groups[0].modes={whole,mps}",
+         "agent.groups[0].limits=mps")
 TOLERATE_KEY = "starts-without.example.com"
 # Each with what may be chosen in its place. All of them together work.
 OPTIONS = (
-    ((), SHARED),
+    ((), SHARED, (*SHARED, *MIRROR, "admission.managedResourcesOnly=true"),
+     ("replicas=1", "priorityClassName=", "networkPolicy.monitoringNamespaces={no,1e3}")),
     ((), BOTH, ("admission.webhook=true",)),
-    ((), MIRROR, (*MIRROR, "admission.managedResourcesOnly=true")),
+    ((), MIRROR),
     ((), ("adminAuth=kubernetes", "adminTenants=true"), ("adminTls.secret=snug-admin",), TOKEN_AND_TLS),
     ((), ("kubernetesMinor=31", "image.tag=1e3")),
-    ((), ("networkPolicy.enabled=false", "flowSchema=false"), ("networkPolicy.monitoringNamespaces={no,1e3}",)),
-    ((), ("replicas=1", "priorityClassName=", "answer=all", "extraArgs={--log-format=json}")),
+    ((), ("flowSchema=false", "answer=all", "extraArgs={--log-format=json}")),
+    ((), ("agent.enabled=true", "agent.dynamicMig=true", "agent.publishUsage=true"), (*AGENT, "monitoring.agents=true")),
     ((), ("openshift=true", "imagePullSecrets={no}", "monitoring.prometheusRule=true", "monitoring.dashboard=true")))
 COMBINATIONS = (
     ("monitoring.serviceMonitor=true", "monitoring.labels.release=kube-prometheus", "scheduler.resources.requests.cpu=1"),
@@ -54,8 +58,8 @@ COMBINATIONS = (
     ("admission.runtimeClassName=nvidia", "scheduler.name=gpu", "admission.tolerations={a,b,c,d}",
      "admission.deviceNames={Deny}", "admission.deviceNamesExcept={gpu-operator}"),
     # Names that YAML reads as other types where they are not quoted.
-    ("admission.runtimeClassName=off", "scheduler.name=1e3", "admission.deviceNamesExcept={yes,0x1f}",
-     f"admission.tolerateMissingPlugins={TOLERATE_KEY}"))
+    ("networkPolicy.enabled=false", "admission.runtimeClassName=off", "scheduler.name=1e3",
+     "admission.deviceNamesExcept={yes,0x1f}", f"admission.tolerateMissingPlugins={TOLERATE_KEY}"))
 # Kinds that operators bring. Of the monitors the fields are known that the operator documents and the chart may use. The
 # schemas of the others accept everything, so names and forms are checked alone.
 KEY = {"name": "string", "key": "string"}
@@ -65,7 +69,7 @@ FOREIGN = (
     ("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", "Namespaced",
      {"spec": {"selector": {}, "endpoints": [{**ENDPOINT, "bearerTokenFile": "string"}]}}),
     ("monitoring.coreos.com", "podmonitors", "PodMonitor", "Namespaced",
-     {"spec": {"selector": {}, "podMetricsEndpoints": [ENDPOINT]}}),
+     {"spec": {"jobLabel": "string", "selector": {}, "podMetricsEndpoints": [ENDPOINT]}}),
     ("monitoring.coreos.com", "prometheusrules", "PrometheusRule", "Namespaced", {}),
     ("security.openshift.io", "securitycontextconstraints", "SecurityContextConstraints", "Cluster", {}))
 
@@ -147,6 +151,8 @@ class ChartTest(Scenario):
     def test_m_values_are_accepted(self):
         """m: the API server accepts what the chart makes of many combinations of values"""
         helm = Helm(self.plane)
+        self.addCleanup(manifests.remove, self.admin, "agent-rbac.yaml")
+        manifests.apply(self.admin, "agent-rbac.yaml")  # the namespace of agents
         for kind in FOREIGN:
             value = foreign_kind(*kind)
             manifests.apply_object(self.admin, value)
@@ -205,7 +211,9 @@ class LifeTest(InstalledScenario):
         self._check_rights(SCHEDULER_USER, SCHEDULER_MAY, SCHEDULER_MAY_NOT)
         self._place_a_pod(self._token())
         first = self.admin.get(DEPLOYMENT)["spec"]
-        self.helm.deploy("upgrade", *MIRROR, *BOTH, "image.tag=0.1.1", "replicas=1")
+        self.helm.deploy("upgrade", *MIRROR, *BOTH, *AGENT, "image.tag=0.1.1", "replicas=1")
+        self.assertEqual({each["metadata"]["name"] for each in self.admin.list(AGENTS)}, {
+            "snug-agent", "snug-agent-mps", "snug-mps"})
         self._webhook_is_kept()
         second = self.admin.get(DEPLOYMENT)["spec"]
         self.assertEqual((second["replicas"], second["template"]["spec"]["containers"][0]["image"]),
@@ -217,7 +225,7 @@ class LifeTest(InstalledScenario):
 
     def _without_hooks(self, before):
         """No kubelet would run the Job of the hooks here."""
-        self.helm.deploy("install", *MIRROR, *SHARED)
+        self.helm.deploy("install", *MIRROR, *SHARED, *AGENT)
         self.assertIn("kind: Job", self.helm.must("get", "hooks", "snug"))
         self.helm.must("uninstall", "snug", "--no-hooks", "--wait")
         self.assertEqual(self._inventory(), before)

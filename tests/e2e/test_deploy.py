@@ -53,7 +53,7 @@ class DeployTest(Scenario):
                               "admission-policy.yaml", "mirror-parameters.yaml", "admission-webhook.yaml",
                               "admission-pods.yaml", "admission-devices.yaml", "node-capacity.yaml",
                               "admission-dedicated.yaml", "admission-shared.yaml",
-                              "agent-rbac.yaml", "agent-policy.yaml", "agent.yaml",
+                              "agent-rbac.yaml", "agent-policy.yaml", "agent.yaml", "mps.yaml", "agent-gate.yaml",
                               "dedicated.yaml", "shared-extender.yaml",
                               "kustomization.yaml", "demo/pods.yaml",
                               "examples/time-slicing.yaml", "examples/mps.yaml",

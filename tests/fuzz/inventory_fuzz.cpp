@@ -81,6 +81,13 @@ void take_input(std::string_view input) {
   check(facts);
   facts.annotations["snug.dev/inventory"] = input;
   check(facts);
+  facts.annotations["snug.dev/inventory"] =
+      R"({"version":1,"gpus":[{"index":0,"uuid":"GPU-a","model":"A","memoryMiB":1}]})";
+  const model::NodeInventory without_usage = codec::read_inventory(facts, {});
+  facts.annotations["snug.dev/usage"] = input;
+  model::NodeInventory with_usage = codec::read_inventory(facts, {});
+  for (model::GpuInfo& gpu : with_usage.gpus) gpu.load.reset();
+  require(with_usage == without_usage, "usage changes nothing but loads");
 }
 
 }  // namespace snug::fuzz

@@ -204,7 +204,7 @@ TEST_F(InClusterTest, ThePodsOwnFilesAreUsed) {
   folder.write("ca.crt", authority.pem());
   for (const char* host : {"10.96.0.1", "fd00::1"}) {
     set(host, "443");
-    const auto endpoint = kube::in_cluster(base::Limits{}, folder.path(""));
+    const auto endpoint = kube::in_cluster(base::Limits{}, "--kubeconfig FILE", folder.path(""));
     ASSERT_TRUE(endpoint) << endpoint.error().message;
     EXPECT_EQ(endpoint->host, host);
     EXPECT_EQ(endpoint->port, 443);
@@ -216,15 +216,16 @@ TEST_F(InClusterTest, ThePodsOwnFilesAreUsed) {
 TEST_F(InClusterTest, OutsideOfAPodItSaysSo) {
   const TempFolder folder;
   EXPECT_THAT(
-      kube::in_cluster(base::Limits{}, folder.path("")).error().message,
-      HasSubstr(
-          "this is not a pod; give --kubeconfig FILE, or --cluster FILE for the embedded mode"));
+      kube::in_cluster(base::Limits{}, "--kubeconfig FILE", folder.path("")).error().message,
+      HasSubstr("this is not a pod; give --kubeconfig FILE"));
   set("10.96.0.1", "a");
-  EXPECT_THAT(kube::in_cluster(base::Limits{}, folder.path("")).error().message,
-              HasSubstr("do not give a host and port"));
+  EXPECT_THAT(
+      kube::in_cluster(base::Limits{}, "--kubeconfig FILE", folder.path("")).error().message,
+      HasSubstr("do not give a host and port"));
   set("10.96.0.1", "443");
-  EXPECT_THAT(kube::in_cluster(base::Limits{}, folder.path("")).error().message,
-              HasSubstr("token"));
+  EXPECT_THAT(
+      kube::in_cluster(base::Limits{}, "--kubeconfig FILE", folder.path("")).error().message,
+      HasSubstr("token"));
 }
 
 TEST(KubeCredentialsTest, FilesAreReadAgainWhenDueAndNotBefore) {

@@ -25,13 +25,21 @@ class WordSink final : public service::HeartbeatSink {
     note(heartbeat.node + "@" + heartbeat.renew_time);
   }
   void heartbeat_gone(std::string_view node) override { note(std::string(node) + " gone"); }
+  void stream_alive() override { turn("alive"); }
+  void stream_lost() override { turn("lost"); }
   [[nodiscard]] bool wait(std::size_t count) const {
     return words.wait([&](const auto& all) { return all.size() >= count; });
   }
 
   Watched<std::vector<std::string>> words;
+  Watched<std::vector<std::string>> turns;  // of the watch: "alive" and "lost" in turn
 
  private:
+  void turn(const std::string& word) {
+    turns.change([&](std::vector<std::string>& all) {
+      if (all.empty() || all.back() != word) all.push_back(word);
+    });
+  }
   void note(const std::string& word) {
     words.change([&](std::vector<std::string>& all) { all.push_back(word); });
   }
@@ -80,6 +88,23 @@ TEST_F(KubeHeartbeatsTest, ListAndWatchShowEachRenewal) {
             "true");
   EXPECT_THAT(server.seen("watch leases")[0].target, HasSubstr("&watch=1&"));
   heartbeats.stop_watch();
+}
+
+TEST_F(KubeHeartbeatsTest, AnOutageOfTheWatchIsReportedUntilItWorksAgain) {
+  answer("list leases", 200, list_json("LeaseList", {}, "9"));
+  ScriptedReply cut;
+  cut.pieces = {event("ADDED", lease("agent.n1", "n1", "t1", 10))};
+  cut.end = ScriptedReply::End::kCut;
+  server.script("watch leases", cut);
+  answer("watch leases", 503, "");
+  kube::KubeHeartbeats heartbeats(server.endpoint(), bench.options, bench.context(), "snug");
+  heartbeats.start_watch(sink);
+  EXPECT_TRUE(sink.turns.wait([](const auto& all) { return all.size() >= 5; }));
+  // After the list, no watch works yet.
+  EXPECT_THAT(sink.turns.get(), ElementsAre("alive", "lost", "alive", "lost", "alive"));
+  EXPECT_GE(server.seen("watch leases").size(), 3U);
+  heartbeats.stop_watch();
+  EXPECT_EQ(sink.turns.get().back(), "lost");
 }
 
 TEST_F(KubeHeartbeatsTest, ARefusalIsLoggedOnceAndTriedAgain) {

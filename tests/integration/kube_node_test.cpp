@@ -1,5 +1,5 @@
-// What the agent reads and writes at the API server: the marks on its node, its heartbeat Lease and
-// the pods of its node.
+// What the agent reads and writes at the API server: the marks on its node, its heartbeat Lease,
+// the pods of its node and the annotation by which they are retried.
 #include "snug/adapters/kube/kube_node.hpp"
 
 #include <gmock/gmock.h>
@@ -55,16 +55,36 @@ class KubeNodeTest : public ::testing::Test {
 
 TEST_F(KubeNodeTest, OnlyTheMarksOfTheNodeAreRead) {
   kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
-  answer("get pod", 200,
-         R"({"metadata":{"name":"n1","annotations":{"snug.dev/inventory":"{}","a":"b"},
+  answer(
+      "get pod", 200,
+      R"({"metadata":{"name":"n1","annotations":{"snug.dev/inventory":"{}","snug.dev/usage":"u","a":"b"},
              "labels":{"snug.dev/enforced":"true","c":"d"}}})");
   answer("get pod", 200, R"({"metadata":{"name":"n1"}})");
-  const auto both = node.read_marks();
-  ASSERT_TRUE(both) << both.error().message;
-  EXPECT_EQ(*both, (Marks{"{}", "true"}));
+  const auto all = node.read_marks();
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(*all, (Marks{"{}", "true", "u"}));
   const auto none = node.read_marks();
   ASSERT_TRUE(none);
   EXPECT_EQ(*none, Marks{});
+  EXPECT_EQ(server.seen("get pod")[0].target, "/api/v1/nodes/n1");
+  EXPECT_THAT(server.seen("get pod")[0].accept, HasSubstr("as=PartialObjectMetadata;"));
+}
+
+TEST_F(KubeNodeTest, ALabelOfTheNodeIsReadAlone) {
+  kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
+  const std::string labels = R"({"metadata":{"name":"n1","labels":{"a/b.c":"pending","d":7}}})";
+  answer("get pod", 200, labels);
+  answer("get pod", 200, labels);
+  answer("get pod", 200, labels);
+  answer("get pod", 503, "");
+  const auto label = node.read_label("a/b.c");
+  ASSERT_TRUE(label) << label.error().message;
+  EXPECT_EQ(*label, "pending");
+  const auto absent = node.read_label("e");
+  ASSERT_TRUE(absent);
+  EXPECT_EQ(*absent, std::nullopt);
+  EXPECT_EQ(node.read_label("d").error().code, base::ErrorCode::kInvalid);
+  EXPECT_EQ(node.read_label("a/b.c").error().code, base::ErrorCode::kUnavailable);
   EXPECT_EQ(server.seen("get pod")[0].target, "/api/v1/nodes/n1");
   EXPECT_THAT(server.seen("get pod")[0].accept, HasSubstr("as=PartialObjectMetadata;"));
 }
@@ -94,7 +114,7 @@ TEST_F(KubeNodeTest, AReadThatFailsSaysWhetherTheNodeIsAbsent) {
 
 TEST_F(KubeNodeTest, TheMarksAreOneMergePatchInWhichNullRemoves) {
   kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
-  ASSERT_TRUE(node.write_marks({.inventory = "{\"v\":1}", .enforced = "true"}));
+  ASSERT_TRUE(node.write_marks({.inventory = "{\"v\":1}", .enforced = "true", .usage = "u"}));
   ASSERT_TRUE(node.write_marks({}));
   const auto seen = server.seen("patch");
   ASSERT_EQ(seen.size(), 2U);
@@ -102,13 +122,13 @@ TEST_F(KubeNodeTest, TheMarksAreOneMergePatchInWhichNullRemoves) {
     EXPECT_EQ(request.target, "/api/v1/nodes/n1");
     EXPECT_EQ(request.content_type, "application/merge-patch+json");
   }
-  const auto patch = [](const json& inventory, const json& enforced) {
+  const auto patch = [](const json& inventory, const json& enforced, const json& usage) {
     return json{{"metadata",
-                 {{"annotations", {{"snug.dev/inventory", inventory}}},
+                 {{"annotations", {{"snug.dev/inventory", inventory}, {"snug.dev/usage", usage}}},
                   {"labels", {{"snug.dev/enforced", enforced}}}}}};
   };
-  EXPECT_EQ(json::parse(seen[0].body), patch("{\"v\":1}", "true"));
-  EXPECT_EQ(json::parse(seen[1].body), patch(nullptr, nullptr));
+  EXPECT_EQ(json::parse(seen[0].body), patch("{\"v\":1}", "true", "u"));
+  EXPECT_EQ(json::parse(seen[1].body), patch(nullptr, nullptr, nullptr));
   EXPECT_EQ(bench.metrics.counts.get().requests["patch_node ok"], 2);
 }
 
@@ -131,6 +151,52 @@ TEST_F(KubeNodeTest, AnAnswerToAPatchOfTheMarksSaysWhetherItWasExecuted) {
   EXPECT_FALSE(bad_name.write_marks({}));
   EXPECT_FALSE(bad_name.read_marks());
   EXPECT_FALSE(bad_name.renew_heartbeat());
+}
+
+TEST_F(KubeNodeTest, ARetryPatchesTheStatusOfThePodWithThisUid) {
+  kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
+  ASSERT_TRUE(node.retry("ns", "a", "u-a", "7"));
+  const auto seen = server.seen("patch");
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].target, "/api/v1/namespaces/ns/pods/a/status");
+  EXPECT_EQ(seen[0].content_type, "application/merge-patch+json");
+  EXPECT_THAT(seen[0].accept, HasSubstr("as=PartialObjectMetadata;"));
+  EXPECT_EQ(json::parse(seen[0].body),
+            (json{{"metadata", {{"uid", "u-a"}, {"annotations", {{"snug.dev/retry", "7"}}}}}}));
+  EXPECT_FALSE(node.retry("../x", "a", "u-a", "8"));
+  EXPECT_FALSE(node.retry("ns", "a/b", "u-a", "8"));
+  EXPECT_EQ(server.seen("patch").size(), 1U);
+}
+
+TEST_F(KubeNodeTest, APodThatIsGoneOrHasAnotherUidIsNotFound) {
+  struct Row {
+    int status;
+    std::string reason;
+    std::string message;
+    base::ErrorCode code;
+  };
+  const Row rows[] = {
+      {404, "NotFound", "pods \"a\" not found", base::ErrorCode::kNotFound},
+      {422, "Invalid",
+       "Pod \"a\" is invalid: metadata.uid: Invalid value: \"u-a\": field is immutable",
+       base::ErrorCode::kNotFound},
+      {422, "Invalid", "an agent changes only pods of the node on which it runs",
+       base::ErrorCode::kInvalid},
+      {403, "Forbidden", "cannot patch", base::ErrorCode::kInvalid},
+      {409, "Conflict", "changed", base::ErrorCode::kConflict},
+      {503, "", "", base::ErrorCode::kUnknown}};
+  kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
+  for (const Row& row : rows) {
+    const json body = {{"kind", "Status"},
+                       {"apiVersion", "v1"},
+                       {"code", row.status},
+                       {"reason", row.reason},
+                       {"message", row.message}};
+    answer("patch", row.status, body.dump());
+    const auto retried = node.retry("ns", "a", "u-a", "1");
+    ASSERT_FALSE(retried) << row.message;
+    EXPECT_EQ(retried.error().code, row.code) << row.message;
+  }
 }
 
 TEST_F(KubeNodeTest, AHeartbeatCreatesTheLeaseAndThenRenewsItWithOneRequest) {
@@ -177,6 +243,63 @@ TEST_F(KubeNodeTest, ALeaseOfAnotherHolderIsTakenOver) {
   EXPECT_EQ(taken.at("spec").at("acquireTime"), taken.at("spec").at("renewTime"));
 }
 
+constexpr const char* kNode = R"({"metadata":{"name":"n1","uid":"u-1"}})";
+constexpr const char* kNodeMadeAnew = R"({"metadata":{"name":"n1","uid":"u-2"}})";
+
+json owned_by(const std::string& uid) {
+  return {{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n1"}, {"uid", uid}}};
+}
+
+TEST_F(KubeNodeTest, TheNodeOwnsTheLeaseAlsoAnEarlierLeaseAndItsUidIsReadOnce) {
+  answer("get lease", 200, lease_json("n1", 7));
+  answer("get pod", 200, kNode);
+  answer("write lease", 200, lease_json("n1", 8));
+  answer("write lease", 200, lease_json("n1", 9));
+  kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
+  ASSERT_TRUE(node.renew_heartbeat());
+  ASSERT_TRUE(node.renew_heartbeat());
+  EXPECT_EQ(server.seen("get pod").size(), 1U);
+  EXPECT_EQ(server.seen("get pod").at(0).target, "/api/v1/nodes/n1");
+  EXPECT_EQ(written_lease(0).at("metadata").value("ownerReferences", json()), owned_by("u-1"));
+  EXPECT_EQ(written_lease(1).at("metadata").value("ownerReferences", json()), owned_by("u-1"));
+}
+
+TEST_F(KubeNodeTest, ALeaseThatWasDeletedWithItsNodeIsCreatedForTheNodeThatIsNow) {
+  answer("get lease", 404, kNoLease);
+  answer("get pod", 200, kNode);
+  answer("write lease", 201, lease_json("n1", 8));
+  kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
+  ASSERT_TRUE(node.renew_heartbeat());
+  answer("write lease", 404, kNoLease);
+  answer("get lease", 404, kNoLease);
+  answer("get pod", 200, kNodeMadeAnew);
+  answer("write lease", 201, lease_json("n1", 12));
+  ASSERT_TRUE(node.renew_heartbeat());
+  EXPECT_EQ(written_lease(2).at("metadata").value("ownerReferences", json()), owned_by("u-2"));
+}
+
+TEST_F(KubeNodeTest, AHeartbeatNeedsNeitherTheUidOfTheNodeNorTheRightToSetAnOwner) {
+  answer("get lease", 404, kNoLease);
+  answer("get pod", 503, "");
+  answer("write lease", 201, lease_json("n1", 8));
+  kube::KubeNode node(server.endpoint(), bench.options, bench.context(), "n1");
+  ASSERT_TRUE(node.renew_heartbeat());
+  EXPECT_FALSE(written_lease(0).at("metadata").contains("ownerReferences"));
+  answer("get pod", 200, kNode);
+  answer("write lease", 403,
+         R"({"kind":"Status","apiVersion":"v1","code":403,"reason":"Forbidden",
+             "message":"cannot set an ownerRef on a resource you can't delete"})");
+  answer("get lease", 200, lease_json("n1", 8));
+  answer("write lease", 200, lease_json("n1", 9));
+  answer("write lease", 200, lease_json("n1", 10));
+  ASSERT_TRUE(node.renew_heartbeat());
+  ASSERT_TRUE(node.renew_heartbeat());
+  EXPECT_TRUE(written_lease(1).at("metadata").contains("ownerReferences"));
+  EXPECT_FALSE(written_lease(2).at("metadata").contains("ownerReferences"));
+  EXPECT_FALSE(written_lease(3).at("metadata").contains("ownerReferences"));
+  EXPECT_EQ(server.seen("get pod").size(), 2U);
+}
+
 TEST_F(KubeNodeTest, AConflictIsResolvedWithinTheSameHeartbeat) {
   answer("get lease", 200, lease_json("n1", 7));
   answer("write lease", 409, kConflict);
@@ -213,6 +336,7 @@ TEST_F(KubeNodeTest, AServerThatSaysNothingCostsNoMoreThanTheTimeout) {
   kube::KubeNode node(silent.endpoint(), bench.options, bench.context(), "n1");
   EXPECT_EQ(node.read_marks().error().code, base::ErrorCode::kUnavailable);
   EXPECT_EQ(node.write_marks({}).error().code, base::ErrorCode::kUnknown);
+  EXPECT_EQ(node.retry("ns", "a", "u-a", "1").error().code, base::ErrorCode::kUnknown);
   EXPECT_EQ(node.renew_heartbeat().error().code, base::ErrorCode::kUnavailable);
 }
 

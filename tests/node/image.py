@@ -1,4 +1,4 @@
-"""Images of one static busybox, as archives that `ctr images import` reads."""
+"""Images of one static busybox, as OCI archives."""
 
 import hashlib
 import io
@@ -7,14 +7,15 @@ import pathlib
 import platform
 import tarfile
 
+IMAGE, PAUSE = "localhost/busy:1", "localhost/pause:1"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 APPLETS = ("sh", "env", "sleep", "cat", "true", "ls", "stat", "test", "dd", "mount", "grep")
 PASSWD = b"root:x:0:0::/:/bin/sh\n"
 
 
-def write(path, name, busybox, command, files=None):
+def write(path, name, busybox, command, files=None, env=()):
     """An OCI image `name` of one layer, whose containers run `command` by default. `files`: more of them, path in
-    the image -> path here."""
+    the image -> path here. `env`: more of its variables, as NAME=VALUE."""
     blobs = {}
 
     def put(data, media_type):
@@ -25,7 +26,7 @@ def write(path, name, busybox, command, files=None):
     layer = put(_layer(busybox, files or {}), "application/vnd.oci.image.layer.v1.tar")
     config = put(_json({
         "architecture": ARCHITECTURES[platform.machine()], "os": "linux",
-        "config": {"Env": ["PATH=/bin"], "Cmd": command},
+        "config": {"Env": ["PATH=/bin", *env], "Cmd": command},
         "rootfs": {"type": "layers", "diff_ids": [layer["digest"]]},
     }), "application/vnd.oci.image.config.v1+json")
     manifest = put(_json({

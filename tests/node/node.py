@@ -1,4 +1,4 @@
-"""One node: kubelet and containerd, unmodified, as root on this machine."""
+"""One node: kubelet and container runtime, unmodified, as root on this machine."""
 
 import contextlib
 import json
@@ -12,14 +12,13 @@ import uuid
 
 import image
 from harness.processes import free_port, wait_until
+from image import IMAGE, PAUSE
+from runtimes import DEFAULT, RUNTIMES
 
-IMAGE, PAUSE = "localhost/busy:1", "localhost/pause:1"
 KUBELET_ROOT = pathlib.Path("/var/lib/kubelet")  # the kubelet's own path for plug-ins
 DEVICE_PLUGINS = KUBELET_ROOT / "device-plugins"
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 SLEEP = ["/bin/sleep", "1000000"]
-# How the runtime serves plug-ins, besides not at all (None).
-VALIDATES, PERMITS = "validates", "permits"  # with the default validator, without it
 
 
 def obstacle():
@@ -37,45 +36,6 @@ def _listed(folder):
     return list(folder.iterdir()) if folder.exists() else []
 
 
-def _containerd_config(folder, runc, nri):
-    cni = "plugins.'io.containerd.cri.v1.runtime'.cni"
-    options = "plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc"
-    return f"""
-version = 4
-root = '{folder}/root'
-state = '{folder}/state'
-[plugins.'io.containerd.server.v1.grpc']
-  address = '{folder}/c.sock'
-[plugins.'io.containerd.server.v1.ttrpc']
-  address = '{folder}/c.sock.ttrpc'
-[plugins.'io.containerd.internal.v1.opt']
-  path = '{folder}/opt'
-[plugins.'io.containerd.cri.v1.images'.pinned_images]
-  sandbox = '{PAUSE}'
-[plugins.'io.containerd.cri.v1.runtime']
-  restrict_oom_score_adj = true
-  disable_apparmor = true
-  cdi_spec_dirs = ['{folder}/cdi-specs']
-  disable_hugetlb_controller = true
-  tolerate_missing_hugetlb_controller = true
-[{cni}]
-  bin_dirs = ['{folder}/cni']
-  conf_dir = '{folder}/cni'
-[{options}]
-  runtime_type = 'io.containerd.runc.v2'
-[{options}.options]
-  BinaryName = '{runc}'
-  SystemdCgroup = false
-[plugins.'io.containerd.nri.v1.nri']
-  disable = {str(nri is None).lower()}
-  socket_path = '{folder}/nri/nri.sock'
-  plugin_path = '{folder}/nri/plugins'
-  plugin_config_path = '{folder}/nri/conf.d'
-[plugins.'io.containerd.nri.v1.nri'.default_validator]
-  enable = {str(nri == VALIDATES).lower()}
-"""
-
-
 def _kubelet_config(folder, port, runtime, authority):
     none_left = dict.fromkeys(("nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
     return {
@@ -83,7 +43,7 @@ def _kubelet_config(folder, port, runtime, authority):
         "containerRuntimeEndpoint": f"unix://{runtime}",
         "cgroupDriver": "cgroupfs", "enforceNodeAllocatable": [], "failCgroupV1": False,
         "failSwapOn": False, "oomScoreAdj": 0, "makeIPTablesUtilChains": False,
-        "localStorageCapacityIsolation": False,
+        "localStorageCapacityIsolation": False, "maxPods": 250,
         # The API server reaches the kubelet at the node's address, and has a certificate of the tests'
         # authority.
         "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": False},
@@ -99,29 +59,31 @@ def _kubelet_config(folder, port, runtime, authority):
 class Node:
     """Made by start(); remove() in any case. Only one can exist on a machine: some paths are fixed."""
 
-    def __init__(self, plane, programs, name, nri=None):
+    def __init__(self, plane, programs, name, nri=None, runtime=RUNTIMES[DEFAULT]):
         """`nri`: VALIDATES or PERMITS."""
         self.name = name
-        self._nri = nri
         self._plane = plane
         self._programs = programs
         # Short, because the path of a Unix socket has at most 107 bytes.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="node-"))
+        self.cdi_specs = self.folder / "cdi-specs"
         self.socket = self.folder / "c.sock"
+        # Programs here, named NN-name, are the runtime's own plug-ins, which it starts with itself.
+        self.nri_plugins = self.folder / "nri/plugins"
         self._boot_id = self.folder / "boot-id"
         self._kubeconfig = plane.kubeconfig(name, f"system:node:{name}", ["system:nodes"])
         self._port = free_port()
         self.containerd = self.kubelet = None
         self._write_settings()
+        self._runtime = runtime.make(self.folder, programs, nri)
 
     def _write_settings(self):
-        for name in ("cni", "logs", "nri", "cdi-specs"):
-            (self.folder / name).mkdir()
+        for folder in (*(self.folder / name for name in ("cni", "logs", "cdi-specs")), self.nri_plugins):
+            folder.mkdir(parents=True)
+        subprocess.run(["mount", "-t", "tmpfs", "none", self.cdi_specs], check=True)  # in memory, as /var/run/cdi is
         # Makes the node Ready; the pods of the tests use the node's network.
         (self.folder / "cni/node.conflist").write_text(json.dumps({
             "cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "none"}]}))
-        (self.folder / "containerd.toml").write_text(
-            _containerd_config(self.folder, self._programs / "runc", self._nri))
         self._new_boot_id()
 
     def start(self):
@@ -131,17 +93,17 @@ class Node:
         self.start_kubelet()
 
     def start_containerd(self):
+        """Or the other runtime of this node."""
         self.containerd = self._plane.run(
-            "containerd", [self._programs / "containerd", "-c", self.folder / "containerd.toml"],
-            {"PATH": f"{self._programs}:{os.environ['PATH']}"})
-        wait_until("containerd answers", self._containerd_answers, 60)
+            self._runtime.command[0].name, [*self._runtime.enter, *self._runtime.command], {"PATH": f"{self._programs}:{os.environ['PATH']}"})
+        wait_until("the container runtime answers", self._runtime_answers, 60)
 
     def start_kubelet(self, runtime=None):
-        """It registers the node in the background. `runtime`: a socket in front of containerd's."""
+        """It registers the node in the background. `runtime`: a socket in front of the runtime's."""
         (self.folder / "kubelet.json").write_text(json.dumps(
             _kubelet_config(self.folder, self._port, runtime or self.socket, self._plane.pki.ca)))
         self.kubelet = self._plane.run("kubelet", [
-            self._programs / "kubelet", f"--config={self.folder / 'kubelet.json'}",
+            *self._runtime.enter, self._programs / "kubelet", f"--config={self.folder / 'kubelet.json'}",
             f"--kubeconfig={self._kubeconfig}", f"--hostname-override={self.name}",
             f"--root-dir={self.folder / 'kubelet'}", f"--cert-dir={self.folder / 'kubelet/pki'}",
             f"--boot-id-file={self._boot_id}", "--v=2"])
@@ -168,14 +130,15 @@ class Node:
 
     def remove(self):
         self.shut_down()
+        self._runtime.remove()
         shutil.rmtree(KUBELET_ROOT, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def import_image(self, name, files, command):
-        """An image that also has these files: path in the image -> path here."""
+    def import_image(self, name, files, command, env=()):
+        """An image that also has these files, path in the image -> path here, and variables, as NAME=VALUE."""
         archive = self.folder / "image.tar"
-        image.write(archive, name, self._programs / "busybox", command, files)
-        self._ctr("images", "import", archive)
+        image.write(archive, name, self._programs / "busybox", command, files, env)
+        self._runtime.add_image(archive)
 
     def output(self, pod, container="main"):
         """What the container's newest run has written, as lines."""
@@ -186,27 +149,30 @@ class Node:
         lines = runs[-1].read_text().splitlines() if runs else []
         return [line.split(" ", 3)[3] for line in lines]
 
+    def kill_container(self, identifier):
+        """Its processes; `identifier` as in the status of its pod."""
+        self._runtime.kill(identifier.removeprefix("containerd://"))
+
+    def has_cgroup(self, uid):
+        """Whether the kubelet has not ended the pod yet."""
+        return any(path.endswith(f"pod{uid}") for top in _cgroups() for path, _, _ in os.walk(top))
+
     def _new_boot_id(self):
         self._boot_id.write_text(f"{uuid.uuid4()}\n")
 
-    def _containerd_answers(self):
+    def _runtime_answers(self):
         self.containerd.must_run()
-        return self.socket.exists() and self._ctr("version", check=False).returncode == 0
-
-    def _ctr(self, *arguments, check=True):
-        return subprocess.run(
-            [self._programs / "ctr", "-a", self.socket, "-n", "k8s.io", *arguments],
-            capture_output=True, text=True, check=check, timeout=60)
+        return self._runtime.answers()
 
     def _kill_containers(self):
-        """The shims, which outlive containerd, and the processes in the containers' cgroups."""
-        mark = str(self.socket).encode()
+        """The monitors, which outlive the runtime, and the processes in the containers' cgroups."""
+        mark, monitor = str(self.folder).encode(), self._runtime.monitor.encode()
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                command = (process / "cmdline").read_bytes().split(b"\0")
+                command = (process / "cmdline").read_bytes()
             except OSError:
                 continue
-            if command[0].endswith(b"containerd-shim-runc-v2") and mark in command:
+            if command.partition(b"\0")[0].endswith(b"/" + monitor) and mark in command:
                 _kill(int(process.name))
         wait_until("the containers are gone", self._kill_in_cgroups)
 
@@ -220,10 +186,11 @@ class Node:
         return not found
 
     def _unmount(self):
-        mounts = [line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
-        for path in reversed(mounts):
+        enter = self._runtime.enter
+        mounts = subprocess.run([*enter, "cat", "/proc/mounts"], check=True, capture_output=True, text=True).stdout
+        for path in reversed([line.split()[1] for line in mounts.splitlines()]):
             if path.startswith(f"{self.folder}/"):
-                subprocess.run(["umount", "--lazy", path], check=False, capture_output=True)
+                subprocess.run([*enter, "umount", "--lazy", path], check=False, capture_output=True)
 
     @staticmethod
     def _remove_cgroups():

@@ -6,7 +6,8 @@ from harness.mirror import MEMORY, MILLI, PARAMETERS, serve_parameters
 from harness.objects import A100, A100_MIB, inventory, pod
 from harness.processes import wait_until
 from harness.scenario import NODES, PODS, Scenario
-from node import IMAGE, Node
+from image import IMAGE
+from node import Node
 from watching import Recorder, amounts
 
 
@@ -49,7 +50,7 @@ def is_running(value):
 
 
 class NodeScenario(Scenario):
-    programs = None  # set by run.py
+    programs = plugins = runtime = None  # set by run.py
     nri = None  # how the runtime serves plug-ins
 
     def setUp(self):
@@ -60,8 +61,9 @@ class NodeScenario(Scenario):
         self.addCleanup(manifests.remove, self.admin, POLICIES)
         self.kubelet_user = self.plane.client("kubelet", f"system:node:{NAME}", ["system:nodes"])
         self.start(flags=RANGE)
-        self.node = Node(self.plane, self.programs, NAME, self.nri)
+        self.node = Node(self.plane, self.programs, NAME, self.nri, self.runtime)
         self.addCleanup(self.node.remove)
+        self.prepare_node()
         self.node.start()
         wait_until("the node is registered", lambda: self.admin.find(PATH), 60)
         self.give_gpus()
@@ -69,6 +71,9 @@ class NodeScenario(Scenario):
         wait_until("the kubelet is ready", self._node_is_ready, 60)
         wait_until("the policies' parameters are there", lambda: self.admin.find(PARAMETERS))
         wait_until("a kubelet's 0 is corrected", lambda: self.zero_is() == "corrected")
+
+    def prepare_node(self):
+        """Before the runtime starts: a scenario may place plug-ins in node.nri_plugins."""
 
     def give_gpus(self):
         self.set_inventory(NAME, inventory(NAME, GPUS, A100_MIB, A100))

@@ -6,7 +6,8 @@ import pathlib
 from harness import manifests
 from harness.objects import pod
 from harness.scenario import TENANTS, pods_of
-from node import IMAGE, SLEEP
+from image import IMAGE
+from node import SLEEP
 from node_scenario import NAME, NodeScenario
 
 RIGHTS = "examples/plugin-users.yaml"

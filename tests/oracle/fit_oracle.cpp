@@ -88,11 +88,14 @@ bool FitOracle::gate_says(model::ReasonCode reason, const model::GpuRequest& req
   if (reason == node_.closed_to_annotated && !kubelet) return true;
   switch (reason) {
     case model::ReasonCode::kWrongPool:
-      return node_.pool == (kubelet ? model::Pool::kShares : model::Pool::kWhole);
+      return node_.pool == (kubelet ? model::Pool::kShares : model::Pool::kWhole) ||
+             (!kubelet && enforcer_lacks(request));
     case model::ReasonCode::kOtherKind:
       return kubelet ? with_devices_ + unplaced_ > 0 : with_units_ > 0;
     case model::ReasonCode::kNodeClosed:
       return !kubelet && unplaced_ > 0;
+    case model::ReasonCode::kAgentAway:
+      return !kubelet && node_.enforcement == model::Enforcement::kFailClosed && !node_.agent_alive;
     case model::ReasonCode::kNoGpu:
       return !kubelet && node_.gpus.empty();
     case model::ReasonCode::kNotEnforced: {
@@ -110,7 +113,26 @@ bool FitOracle::gate_says(model::ReasonCode reason, const model::GpuRequest& req
 }
 
 bool FitOracle::wants_enforcement() const {
-  return !node_.enforces_shares && own_rule_.require_enforcement;
+  return !(node_.enforces_shares && node_.agent_alive) && own_rule_.require_enforcement;
+}
+
+bool FitOracle::enforcer_lacks(const model::GpuRequest& request) const {
+  if (node_.other_enforcer == model::OtherEnforcer::kKoordlet) return request.containers.size() > 1;
+  const auto has_long_name = [](const model::ContainerRequest& asked) {
+    return ("container." + asked.container + ".gpu-compute.portion").size() > 63;
+  };
+  bool by_mps = false;
+  bool by_time = false;
+  for (const model::GpuInfo& gpu : node_.gpus) {
+    by_mps = by_mps || std::ranges::count(gpu.allowed_modes, model::GpuMode::kMps) > 0;
+    by_time = by_time || std::ranges::count(gpu.allowed_modes, model::GpuMode::kTimeSlicing) > 0;
+  }
+  const auto is_undecided = [&](const model::ContainerRequest& asked) {
+    return by_mps && by_time && asked.count > 1 && !wants_whole(asked) && !names_slice(asked) &&
+           asked.isolation == model::Isolation::kAny;
+  };
+  return node_.other_enforcer && (std::ranges::any_of(request.containers, has_long_name) ||
+                                  std::ranges::any_of(request.containers, is_undecided));
 }
 
 bool FitOracle::gates_open(const model::GpuRequest& request, model::ReasonCode but) const {
@@ -297,7 +319,9 @@ std::optional<model::GpuMode> FitOracle::mode_for(const Gpu& gpu, const Users& u
   }
   if (!mode || !gpu.allows(*mode)) return std::nullopt;
   const bool all = std::ranges::all_of(users, [&](const model::ContainerRequest* asked) {
-    return content_with(asked->isolation, *mode);
+    const bool second_daemon = node_.enforcement && asked->count > 1;
+    return content_with(asked->isolation, *mode) &&
+           !(second_daemon && *mode == model::GpuMode::kMps);
   });
   return all ? mode : std::nullopt;
 }
@@ -313,12 +337,15 @@ bool FitOracle::may_be_whole(const Users& users) {
   return owners <= 1;
 }
 
-/// An empty GPU follows whoever asks for a mode; where nobody does, the operator.
-std::optional<model::GpuMode> FitOracle::opened_by(const Gpu& gpu, const Users& users) {
+/// An empty GPU follows whoever asks for a mode; where nobody does, the operator, unless one with
+/// several GPUs cannot have what the operator would give.
+std::optional<model::GpuMode> FitOracle::opened_by(const Gpu& gpu, const Users& users) const {
   for (const model::ContainerRequest* asked : users) {
     if (asked->isolation == model::Isolation::kTimeSlicing) return model::GpuMode::kTimeSlicing;
     if (asked->isolation == model::Isolation::kMps) return model::GpuMode::kMps;
   }
+  const auto several = [](const model::ContainerRequest* asked) { return asked->count > 1; };
+  if (node_.enforcement && std::ranges::any_of(users, several)) return model::GpuMode::kTimeSlicing;
   const auto first = std::ranges::find_if(gpu.info.allowed_modes, sharing);
   if (first == gpu.info.allowed_modes.end()) return std::nullopt;
   return *first;

@@ -163,11 +163,13 @@ class FitOracle {
   bool with_slices(const model::GpuRequest& request, std::size_t gpu, Takes& takes,
                    const std::function<bool(const Takes&)>& visit) const;
   [[nodiscard]] bool wants_enforcement() const;
+  /// Whether the node's other enforcer cannot express the request.
+  [[nodiscard]] bool enforcer_lacks(const model::GpuRequest& request) const;
   /// The mode in which the GPU serves all these containers; nothing: it cannot.
   [[nodiscard]] std::optional<model::GpuMode> mode_for(const Gpu& gpu, const Users& users,
                                                        Rule last) const;
   [[nodiscard]] static bool may_be_whole(const Users& users);
-  [[nodiscard]] static std::optional<model::GpuMode> opened_by(const Gpu& gpu, const Users& users);
+  [[nodiscard]] std::optional<model::GpuMode> opened_by(const Gpu& gpu, const Users& users) const;
 
   model::NodeInventory node_;
   Asker asker_;

@@ -55,7 +55,8 @@ model::ReasonCode FitOracle::closest(const model::GpuRequest& request,
                         first == model::ReasonCode::kModelExcluded ||
                         first == model::ReasonCode::kTooLarge;
   if (!of_cards) return first;
-  const auto has = [](const model::ContainerRequest& asked, const Gpu& gpu) {
+  const auto has = [this](const model::ContainerRequest& asked, const Gpu& gpu) {
+    if (node_.other_enforcer) return false;
     if (gpu.vanished) return true;
     if (gpu.slices) return gpu.slices->offers_profile(asked).value_or(false);
     const mig::MigCard* const card = mig::find_mig_card(gpu.info.model, gpu.info.memory);

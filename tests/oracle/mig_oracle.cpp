@@ -15,7 +15,10 @@ bool is_init(model::ContainerType kind) { return kind == model::ContainerType::k
 
 MigOracle::MigOracle(const LiteralCard& card, const model::GpuInfo& gpu,
                      const model::NodeInventory& node)
-    : card_(&card), dynamic_(node.dynamic_mig), failed_(gpu.failed_memory_slices) {
+    : card_(&card),
+      dynamic_(node.dynamic_mig),
+      gives_none_(node.other_enforcer.has_value()),
+      failed_(gpu.failed_memory_slices) {
   for (const model::Slice& slice : gpu.mig_instances) {
     const bool plugin = node.plugin_owns_all_slices || node.plugin_profiles.contains(slice.profile);
     listed_.push_back(slice);
@@ -32,7 +35,8 @@ bool MigOracle::listed(const LiteralProfile& profile, int start) const {
 }
 
 bool MigOracle::has(Profile profile, View view) const {
-  if (dynamic_ || view < View::kOffered) return true;
+  if (view < View::kOffered) return true;
+  if (gives_none_ || dynamic_) return !gives_none_;
   const LiteralProfile& of = card_->profiles[profile];
   return std::ranges::any_of(of.starts, [&](int start) { return listed(of, start); });
 }
@@ -129,7 +133,7 @@ SliceUse MigOracle::taken(View view) const {
 }
 
 bool MigOracle::offers(const LiteralProfile& profile, int start, View view) const {
-  return dynamic_ || view < View::kOffered || listed(profile, start);
+  return view < View::kOffered || (!gives_none_ && (dynamic_ || listed(profile, start)));
 }
 
 /// A plain init container has the slice of the first app that serves it; else that of an init

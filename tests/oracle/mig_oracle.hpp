@@ -86,6 +86,7 @@ class MigOracle {
 
   const LiteralCard* card_;
   bool dynamic_;
+  bool gives_none_;  // other software than an agent gives containers their GPUs
   std::vector<model::Slice> listed_;
   std::vector<model::Slice> offered_;  // by the device plug-in
   model::AxisMask failed_;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from programs import ROOT, run, start_agent, start_extender
+from programs import ROOT, run, start_agent, start_extender, start_mps
 
 RULES = ROOT / "deploy/alerts/rules.yaml"
 OPERATOR = ROOT / "deploy/alerts/prometheusrule.yaml"
@@ -76,7 +76,7 @@ class AlertsTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="snug-alerts-")
         self.addCleanup(folder.cleanup)
         served = []
-        for admin in (start_extender(self)[1], start_agent(self, folder.name)):
+        for admin in (start_extender(self)[1], start_agent(self, folder.name), start_mps(self, folder.name)):
             with urllib.request.urlopen(admin + "/metrics", timeout=10) as answer:
                 served += [(match[1], set((match[2] or "").split(",")))
                            for match in map(SELECTOR.match, answer.read().decode().splitlines()) if match]

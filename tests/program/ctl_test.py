@@ -114,7 +114,7 @@ class FlagsTest(unittest.TestCase):
             self.assertRegex(done.stdout, r"^snugctl: .*; see --help\n$")
 
     def test_an_unknown_command_is_named_with_those_that_exist(self):
-        for words, said in ((["polcy", "check", "x"], 'unknown command "polcy"; expected one of admission, completion, defrag, explain, man, mig, policy, simulate, top'),
+        for words, said in ((["polcy", "check", "x"], 'unknown command "polcy"; expected one of admission, completion, defrag, explain, man, mig, policy, simulate, top, verify'),
                             (["policy", "chek", "x"], 'unknown command "chek"; expected check')):
             done = run(SNUGCTL, *words)
             self.assertEqual((done.returncode, done.stdout), (2, f"snugctl: {said}; see --help\n"))

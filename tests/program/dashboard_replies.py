@@ -25,7 +25,7 @@ def hostile_replies():
     gpu = {"index": 0, "uuid": text, "model": text, "memoryMiB": 1000, "healthy": False, "closed": text, "freeWhole": False, "mode": text, "usedMemoryMiB": 500,
            "usedComputeMilli": 500, "holders": [{**owner, "memoryMiB": 500, "computeMilli": 500}],
            "slices": {"axis": 8, "instances": [{"profile": text, "start": 0, "size": 4, "uuid": text, "holder": owner}, {"profile": text, "start": 4, "size": 1}]}}
-    node = {"name": text, "pool": text, "closed": text, "gpus": [gpu, {**gpu, "uuid": "other"}], "kubeletAssigned": [{**owner, "resource": text, "count": 1}],
+    node = {"name": text, "pool": text, "closed": text, "agent": {"enforcement": text, "limits": text, "alive": False}, "gpus": [gpu, {**gpu, "uuid": "other"}], "kubeletAssigned": [{**owner, "resource": text, "count": 1}],
             "kubeletComputeMilli": 0}
     explain = {"generation": 1, "namespace": text, "pod": text, "uid": text, "node": text, "state": text, "refusal": {"code": text, "sentence": text},
                "nodes": 1, "feasible": 0, "notes": [text], "perNode": [{"node": text, "code": text, "sentence": text}],

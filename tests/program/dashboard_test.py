@@ -403,12 +403,11 @@ class PagesTest(Fixture):
         self.show("#/gpu/mig/0")
         self.assertEqual(self.rows(), [["vision/slice-a", "main", "3g.20gb at 0", "19.5 GiB", "42.8 %"], ["vision/slice-b", "main", "2g.10gb at 4", "9.63 GiB", "28.5 %"]])
         self.assertIn("1g.5gb, no pod", self.text())
-        self.show("#/node/kubelet")
-        self.assertIn("batch/trainer", self.text())
-        self.show("#/node/broken")
-        self.assertIn("BadInventory", self.text(".callout"))
-        self.show("#/gpu/t4/1")
-        self.assertIn("unhealthy", self.text())
+        for place, words, *selector in (("node/kubelet", "batch/trainer"), ("node/broken", "BadInventory", ".callout"), ("gpu/t4/1", "unhealthy")):
+            self.show(f"#/{place}")
+            self.assertIn(words, self.text(*selector))
+        self.show("#/node/empty")
+        self.assertEqual(self.text(".title").split("\n")[1:], ["pool auto", "agent: fail-closed, limits driver"], "no heartbeats in this mode: it is open")
         self.no_problems()
 
     def test_the_pages_of_pods(self):

@@ -55,7 +55,8 @@ class DebTest(unittest.TestCase):
     def test_the_programs_run_where_they_are_installed(self):
         for package in ("snugctl", "snug-agent"):
             self.assertEqual(run("dpkg-deb", "--extract", self.packages[package], self.folder / "root").returncode, 0)
-        for name, said in (("snugctl", "snugctl"), ("kubectl-snug", "kubectl snug"), ("snug-agent", "snug-agent")):
+        for name, said in (("snugctl", "snugctl"), ("kubectl-snug", "kubectl snug"), ("snug-agent", "snug-agent"),
+                           ("snug-mps", "snug-mps"), ("snug-gate", "snug-gate"), ("snug-observe", "snug-observe")):
             self.assertEqual(run(self.folder / "root/usr/bin" / name, "--version").stdout, f"{said} {VERSION}\n")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from programs import AGENT, EXTENDER, ROOT, SNUGCTL, run, start_extender
+from programs import AGENT, EXTENDER, MPS, ROOT, SNUGCTL, run, start_extender
 
 DEPLOY = ROOT / "deploy"
 HOW_TO = ROOT / "docs/how-to"
@@ -255,19 +255,19 @@ class AgentTest(unittest.TestCase):
         self.assertEqual(self.probe["securityContext"], {
             "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "runAsNonRoot": True, "runAsUser": 65532,
             "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}})
-        self.assertFalse({"hostNetwork", "hostPID", "hostIPC"} & set(self.pod))
+        self.assertFalse({"hostNetwork", "hostIPC"} & set(self.pod))
 
     def test_the_probe_requires_a_plugin_that_is_there_later(self):
         required = self.template["metadata"]["annotations"][f"required-plugins.noderesource.dev/container.{self.probe['name']}"]
-        service = (ROOT / "include/snug/agent_service/enforcement.hpp").read_text()
+        service = (ROOT / "include/snug/agent/required_plugins.hpp").read_text()
         [container, plugin] = [re.search(rf'{name} = "([^"]+)"', service)[1] for name in ("kProbeContainer", "kProbePlugin")]
         self.assertEqual((self.probe["name"], json.loads(required)), (container, [plugin]))
 
-    def test_it_writes_to_two_folders_of_the_host(self):
+    def test_it_writes_to_three_folders_of_the_host(self):
         paths = {volume["name"]: volume["hostPath"]["path"] for volume in self.pod["volumes"] if "hostPath" in volume}
         writable = {paths[mount["name"]] for mount in self.agent["volumeMounts"]
                     if mount["name"] in paths and not mount.get("readOnly")}
-        self.assertEqual(writable, {"/var/run/nri", "/var/run/cdi"})
+        self.assertEqual(writable, {"/var/run/nri", "/var/run/cdi", "/run/nvidia/mps"})
 
     def test_its_flags_are_the_programs(self):
         known = set(re.findall(r"(--[a-z-]+)", run(AGENT, "--help").stdout))
@@ -276,6 +276,21 @@ class AgentTest(unittest.TestCase):
         for flag in {argument.split("=")[0] for each in (self.agent, self.probe) for argument in each["args"]} | named:
             self.assertIn(flag, known)
         self.assertGreater(len(named), 2)
+
+
+class GateTest(unittest.TestCase):
+    def test_it_has_one_folder_of_the_host_and_no_other_right(self):
+        [daemon_set] = documents(DEPLOY / "agent-gate.yaml")
+        pod = daemon_set["spec"]["template"]["spec"]
+        [container], [volume] = pod["containers"], pod["volumes"]
+        [argument], [mount] = container["args"], container["volumeMounts"]
+        self.assertEqual(argument, f"--install={mount['mountPath']}/plugins")  # it writes beside that folder first
+        self.assertEqual((mount["mountPath"], volume["hostPath"]["path"]), ("/opt/nri", "/opt/nri"))
+        self.assertFalse(pod["automountServiceAccountToken"])
+        self.assertFalse({"hostPID", "hostNetwork", "hostIPC"} & set(pod))
+        self.assertEqual(container["securityContext"], {
+            "runAsUser": 0, "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}})
 
 
 class InstallPageTest(unittest.TestCase):
@@ -312,7 +327,7 @@ class ImageTest(unittest.TestCase):
     def test_it_has_the_packages_of_every_library(self):
         """Of those that the programs name themselves; apt brings what these need."""
         named, places = set(), {}
-        for program in (EXTENDER, SNUGCTL, AGENT):
+        for program in (EXTENDER, SNUGCTL, AGENT, MPS):
             named |= set(re.findall(r"NEEDED +(\S+)", run("objdump", "-p", program).stdout))
             places |= dict(re.findall(r"(\S+) => (\S+)", run("ldd", program).stdout))
         self.assertGreater(len(named), 5, named)
@@ -323,8 +338,8 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(packages, owners - self.ALWAYS | {"ca-certificates"})
 
     def test_it_has_every_program(self):
-        names = re.findall(r"^ *snug_program\((\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)
-        self.assertLessEqual({"snug-extender", "snug-agent"}, set(names))
+        names = re.findall(r"^(?:snug_program|add_executable)\((snug\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)
+        self.assertLessEqual({"snug-extender", "snug-agent", "snug-gate"}, set(names))
         for name in names:
             self.assertIn(f"COPY --from=build /src/build/release/{name} /usr/bin/{name}\n", self.RECIPE)
 

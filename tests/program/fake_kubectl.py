@@ -4,6 +4,8 @@
 It reads its orders from the JSON file $FAKE_KUBECTL:
   pods: lines for `get pods`; nodes: names for `get nodes`; namespace: that of the context;
   admin: {pod: "HOST:PORT" where a port-forward leads};
+  created: a file to which each manifest of `create` is appended; pods_are: {last word of the name of such a
+  pod: {part: keys that it has for `get pods --output=json`}}; refuse: {the same word: why `create` fails}; replies: {first two words: what is printed};
   fail: {first words of a command: [message on stderr, exit code]}; log: the file to which each command
   is appended, with the process id, as a line of JSON.
 """
@@ -46,6 +48,32 @@ def port_forward(words, orders):
     forward(listener, orders["admin"][pod])
 
 
+def create(orders):
+    pod = json.load(sys.stdin)
+    if refusal := orders.get("refuse", {}).get(kind_of(pod)):
+        print(refusal, file=sys.stderr)
+        return 1
+    with open(orders["created"], "a", encoding="utf-8") as file:
+        file.write(json.dumps(pod) + "\n")
+    return 0
+
+
+def kind_of(pod):
+    return pod["metadata"]["name"].split("-", 3)[3]
+
+
+def created_pods(orders):
+    """The pods that were created, each as the orders for its name's last word say."""
+    pods = []
+    with open(orders["created"], encoding="utf-8") as file:
+        for line in file:
+            pod = json.loads(line)
+            for part, value in orders["pods_are"].get(kind_of(pod), {}).items():
+                pod[part] = {**pod.get(part, {}), **value}
+            pods.append(pod)
+    return pods
+
+
 def main():
     with open(os.environ["FAKE_KUBECTL"], encoding="utf-8") as file:
         orders = json.load(file)
@@ -58,6 +86,12 @@ def main():
             return code
     if words[0] == "port-forward":
         port_forward(words, orders)
+    elif words[0] == "create":
+        return create(orders)
+    elif words[:2] == ["get", "pods"] and "--output=json" in words:
+        print(json.dumps({"items": created_pods(orders)}))
+    elif " ".join(words[:2]) in orders.get("replies", {}):
+        print(orders["replies"][" ".join(words[:2])], end="")
     elif words[:2] == ["get", "pods"]:
         print(orders["pods"], end="")
     elif words[:2] == ["get", "nodes"]:

@@ -14,10 +14,11 @@ def gpu(node, index, card, **more):
     return {"index": index, "uuid": f"GPU-{node}-{index}", "model": model, "memoryMiB": memory, "healthy": True, **more}
 
 
-def node(name, gpus=None, labels=None, capacity=None, inventory=None):
+def node(name, gpus=None, labels=None, capacity=None, inventory=None, agent=None):
+    """agent: what an agent says of itself in the inventory."""
     annotations = {}
     if gpus is not None:
-        annotations["snug.dev/inventory"] = json.dumps({"version": 1, "dynamicMig": True, "gpus": gpus})
+        annotations["snug.dev/inventory"] = json.dumps({"version": 1, "dynamicMig": True, **(agent or {}), "gpus": gpus})
     if inventory is not None:
         annotations["snug.dev/inventory"] = inventory
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "annotations": annotations, "labels": labels or {}},
@@ -71,7 +72,8 @@ def mixed():
     slices = [gpu("mig", 0, "A100-40", mig=True, migInstances=instances), gpu("mig", 1, "A100-40", mig=True)]
     small = [gpu("t4", 0, "T4"), gpu("t4", 1, "T4", healthy=False)]
     items = [
-        node("a100", big), node("mig", slices), node("t4", small), node("empty", [gpu("empty", 0, "L40S"), gpu("empty", 1, "L40S")]),
+        node("a100", big), node("mig", slices), node("t4", small),
+        node("empty", [gpu("empty", 0, "L40S"), gpu("empty", 1, "L40S")], agent={"enforcement": "fail-closed", "limits": "driver"}),
         node("kubelet", [gpu("kubelet", 0, "H100"), gpu("kubelet", 1, "H100")], {"snug.dev/pool": "whole"}, {"nvidia.com/gpu": "2"}),
         node("broken", inventory='{"version":1,"gpus":"many"}'), node("cpu-only"),
         pod("trainer", "batch", on="kubelet", limits={"nvidia.com/gpu": "1"}),

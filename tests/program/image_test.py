@@ -28,7 +28,7 @@ CMAKE = (ROOT / "CMakeLists.txt").read_text()
 VERSION = re.search(r"project\(snug VERSION (\S+)", CMAKE)[1]
 # Of each image: its folder, its SBOM and its programs.
 IMAGES = {"snug-extender": ("image", "snug", ["snug-extender", "snugctl"]),
-          "snug-agent": ("agent-image", "snug-agent", ["snug-agent"])}
+          "snug-agent": ("agent-image", "snug-agent", ["snug-agent", "snug-gate", "snug-mps", "snug-observe"])}
 USER = re.search(r"runAsUser: (\d+)", (ROOT / "deploy/dedicated.yaml").read_text())[1]
 SPDX_TOOLS = "spdx-tools==0.8.5"
 CACHE = Path(os.environ.get("SNUG_CACHE") or Path.home() / ".cache/snug")
@@ -155,7 +155,7 @@ class ImageTest(unittest.TestCase):
                     self.assertEqual((path.stat().st_uid, path.stat().st_gid), (0, 0), path)
 
     def test_each_program_is_in_one_image(self):
-        self.assertEqual(sorted(re.findall(r"^ *snug_program\((\S+)", CMAKE, re.M)),
+        self.assertEqual(sorted(re.findall(r"^(?:snug_program|add_executable)\((snug\S+)", CMAKE, re.M)),
                          sorted(name for _, _, programs in IMAGES.values() for name in programs))
 
     def test_scanners_find_debian_and_its_packages(self):
@@ -198,7 +198,8 @@ class ImageTest(unittest.TestCase):
 
     @unittest.skipUnless(ARCH == HOST and (BUILD / ".ninja_deps").exists(), "only the build knows which headers it has read")
     def test_the_sbom_names_each_library_whose_headers_were_compiled(self):
-        targets = run("ninja", "-C", BUILD, "-t", "inputs", "snug-extender", "snugctl", "snug-agent").stdout.split()
+        targets = run("ninja", "-C", BUILD, "-t", "inputs", "snug-extender", "snugctl", "snug-agent", "snug-mps", "snug-gate",
+                      "snug-observe").stdout.split()
         objects = [each for each in targets if each.endswith(".o")]
         self.assertGreater(len(objects), 10)
         read = set(re.findall(r"^    (/usr/(?:include|lib)/\S+)$", run("ninja", "-C", BUILD, "-t", "deps", *objects).stdout, re.M))

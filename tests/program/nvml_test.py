@@ -1,6 +1,7 @@
 """The stand-in for NVIDIA's management library as NVIDIA's own Python bindings see it, and Snug's declarations of that
 library against NVIDIA's header. Both are downloaded once, and kept in ${SNUG_CACHE:-~/.cache/snug}."""
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -121,6 +123,7 @@ class StandinTest(unittest.TestCase):
         self.refused(nvml.NVML_ERROR_IN_USE, nvml.nvmlGpuInstanceDestroy, instance)
         self.state.set_card(1, processes=[{"pid": 1, "gpu_instance": info.id, "compute_instance": 0}])
         self.refused(nvml.NVML_ERROR_IN_USE, nvml.nvmlComputeInstanceDestroy, compute)
+        self.refused(nvml.NVML_ERROR_IN_USE, nvml.nvmlGpuInstanceDestroy, instance)
         self.state.set_card(1, processes=[])
         nvml.nvmlComputeInstanceDestroy(compute)
         nvml.nvmlGpuInstanceDestroy(instance)
@@ -137,6 +140,74 @@ class StandinTest(unittest.TestCase):
         self.refused(nvml.NVML_ERROR_INSUFFICIENT_RESOURCES, self.create, nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE_REV1, 1)
         self.state.set_card(1, fail_create=True)
         self.refused(nvml.NVML_ERROR_INSUFFICIENT_RESOURCES, self.create, nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE, 2)
+
+    def test_the_profiles_of_a_compute_instance_are_those_that_fit(self):
+        nvml = self.nvml
+        instance, compute = self.create(nvml.NVML_GPU_INSTANCE_PROFILE_3_SLICE, 4)
+        slices = []
+        for number in range(nvml.NVML_COMPUTE_INSTANCE_PROFILE_COUNT):
+            with contextlib.suppress(nvml.NVMLError_NotSupported):
+                slices.append(nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, number, 0).sliceCount)
+        self.assertEqual(slices, [1, 2, 3])
+        self.refused(nvml.NVML_ERROR_INVALID_ARGUMENT, nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo, instance,
+                     nvml.NVML_COMPUTE_INSTANCE_PROFILE_COUNT, 0)
+        info = nvml.nvmlComputeInstanceGetInfo(compute)
+        self.refused(nvml.NVML_ERROR_INSUFFICIENT_RESOURCES, nvml.nvmlGpuInstanceCreateComputeInstance, instance,
+                     info.profileId)
+
+    def test_a_creation_can_be_slow_and_fail_in_each_step(self):
+        nvml = self.nvml
+        start = time.monotonic()
+        self.state.set_card(1, create_ms=20)
+        self.create(nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE, 0)
+        self.assertGreaterEqual(time.monotonic() - start, 0.04)
+        self.state.set_card(1, create_ms=0, fail={"nvmlGpuInstanceCreateComputeInstance": nvml.NVML_ERROR_GPU_IS_LOST})
+        self.refused(nvml.NVML_ERROR_GPU_IS_LOST, self.create, nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE, 1)
+        self.assertEqual([len(each["compute"]) for each in self.state.read()["cards"][1]["instances"]], [1, 0])
+
+    def test_a_card_shares_its_engines_for_media(self):
+        nvml = self.nvml
+        self.state.set_card(1, table="RTX-PRO-6000")
+        self.create(nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE_ALL_ME, 9)
+        for profile in (nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE, nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE_REV1):
+            self.refused(nvml.NVML_ERROR_INSUFFICIENT_RESOURCES, self.create, profile, 0)
+        self.create(nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE_NO_ME, 0)
+
+    def test_processes_are_listed_by_kind_and_instance(self):
+        nvml = self.nvml
+        self.create(nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE, 0)
+        self.create(nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE, 1)
+        migs = [nvml.nvmlDeviceGetMigDeviceHandleByIndex(self.gpus[1], i) for i in range(2)]
+        used = nvml.nvmlDeviceGetGpuInstanceId(migs[1])
+        lists = {"compute": nvml.nvmlDeviceGetComputeRunningProcesses, "graphics": nvml.nvmlDeviceGetGraphicsRunningProcesses,
+                 "mps": nvml.nvmlDeviceGetMPSComputeRunningProcesses}
+        for kind in lists:
+            self.state.set_card(1, processes=[{"pid": 7, "kind": kind, "gpu_instance": used, "compute_instance": 0}])
+            for listed, function in lists.items():
+                with self.subTest(kind=kind, listed=listed):
+                    expected = [(7, used)] if listed == kind else []
+                    for device in (self.gpus[1], migs[1]):
+                        self.assertEqual([(each.pid, each.gpuInstanceId) for each in function(device)], expected)
+                    self.assertEqual(function(migs[0]), [])
+
+    def test_limits_of_memory_are_those_of_a_cgroup(self):
+        nvml = self.nvml
+        cgroup = str(self.state.path.parent)
+
+        def limits(soft, hard, path=cgroup):
+            return nvml.c_nvmlSetMemoryLimits_v1_t(path.encode(), soft, hard)
+
+        nvml.nvmlDeviceSetMemoryLimits_v1(self.gpus[0], limits(1 << 30, 2 << 30))
+        self.assertEqual(self.state.read()["cards"][0]["limits"], {cgroup: {"soft_mib": 1024, "hard_mib": 2048}})
+        for wrong in (limits(2 << 30, 1 << 30), limits(0, 41 << 30)):
+            self.refused(nvml.NVML_ERROR_INVALID_ARGUMENT, nvml.nvmlDeviceSetMemoryLimits_v1, self.gpus[0], wrong)
+        self.refused(nvml.NVML_ERROR_OPERATING_SYSTEM, nvml.nvmlDeviceSetMemoryLimits_v1, self.gpus[0],
+                     limits(0, 1, f"{cgroup}/none"))
+        self.create(nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE, 0)
+        self.refused(nvml.NVML_ERROR_NOT_SUPPORTED, nvml.nvmlDeviceSetMemoryLimits_v1,
+                     nvml.nvmlDeviceGetMigDeviceHandleByIndex(self.gpus[1], 0), limits(0, 1))
+        nvml.nvmlDeviceSetMemoryLimits_v1(self.gpus[0], limits(0, nvml.NVML_DEVICE_MEMORY_LIMIT_MAX))
+        self.assertEqual(self.state.read()["cards"][0]["limits"], {})
 
     def test_a_gpu_without_mig_mode_takes_no_slice(self):
         profile = self.nvml.nvmlDeviceGetGpuInstanceProfileInfo(self.gpus[0], self.nvml.NVML_GPU_INSTANCE_PROFILE_1_SLICE)
@@ -194,6 +265,7 @@ class DeclarationsTest(unittest.TestCase):
         for right, wrong in (("kGpuIsLost = 15", "kGpuIsLost = 16"),
                              ("  unsigned long long total;  // bytes", "  unsigned total;"),
                              ("  unsigned start;\n  unsigned size;", "  unsigned size;\n  unsigned start;"),
+                             ("  unsigned long long soft;", "  unsigned soft;"),
                              ("(Device, char*, unsigned)", "(Device, char*)"),
                              ("SlicePlacement*, unsigned*))", "SlicePlacement*, unsigned))"),
                              ("(unsigned, Device*)", "(unsigned, Device)"),

@@ -14,6 +14,8 @@ BUILD = Path(os.environ.get("SNUG_PROGRAMS", ROOT / "build/dev")).resolve()
 EXTENDER = BUILD / "snug-extender"
 SNUGCTL = BUILD / "snugctl"
 AGENT = BUILD / "snug-agent"
+MPS = BUILD / "snug-mps"
+GATE = BUILD / "snug-gate"
 CLUSTER = ROOT / "deploy/demo/cluster.yaml"
 SECONDS = 300
 FIRST_LINE = re.compile(r"listening extender=(\S+) admin=(\S+)\n")
@@ -69,16 +71,30 @@ clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]}
 """
 
 
-def start_agent(case, folder):
-    """The URL of the port of an agent that reaches neither an API server nor a container runtime."""
+def agent_command(folder, listen):
+    """That of an agent that reaches neither an API server nor a container runtime."""
     config = Path(folder) / "kubeconfig"
     config.write_text(KUBECONFIG)
-    process = start(case, AGENT, "--node-name=a", f"--kubeconfig={config}", "--listen=127.0.0.1:0",
-                    f"--nri-socket={folder}/nri.sock", f"--cdi-folder={folder}", f"--nvml-library={folder}/none")
+    return (AGENT, "--node-name=a", f"--kubeconfig={config}", f"--listen={listen}", f"--nri-socket={folder}/nri.sock",
+            f"--cdi-folder={folder}", f"--nvml-library={folder}/none")
+
+
+def admin_url(case, process):
+    """As the program says when it listens."""
     line = process.stdout.readline()
     match = re.fullmatch(r"listening admin=(\S+)\n", line)
     case.assertTrue(match, line)
     return f"http://{match[1]}"
+
+
+def start_agent(case, folder):
+    """The URL of its port."""
+    return admin_url(case, start(case, *agent_command(folder, "127.0.0.1:0")))
+
+
+def start_mps(case, folder):
+    """The URL of the port of a snug-mps that nobody asks for daemons."""
+    return admin_url(case, start(case, MPS, f"--root={folder}/mps", f"--driver-root={folder}", "--listen=127.0.0.1:0"))
 
 
 def post(url, value):

@@ -90,7 +90,7 @@ class PrometheusTest(TwoNodes):
         """The URL of a Prometheus that scrapes the extender five times a second. Its configuration is deploy/'s
         but for the address, which comes from no DNS here."""
         settings = yaml.safe_load(SCRAPE.read_text())
-        job, _ = settings["scrape_configs"]  # the other one is for agents
+        job, *_ = settings["scrape_configs"]  # the others are for agents and snug-mps
         settings["scrape_configs"] = [job]
         del job["dns_sd_configs"]
         job["static_configs"] = [{"targets": [self.admin.removeprefix("http://")],
@@ -177,7 +177,7 @@ class PrometheusTest(TwoNodes):
         done = run("promtool", "check", "config", SCRAPE)
         self.assertEqual(done.returncode, 0, done.stdout)
         jobs = yaml.safe_load(SCRAPE.read_text())["scrape_configs"]
-        for job, manifest in zip(jobs, ("dedicated.yaml", "agent.yaml"), strict=True):
+        for job, manifest in zip(jobs, ("dedicated.yaml", "agent.yaml", "mps.yaml"), strict=True):
             [service] = [value for value in yaml.safe_load_all((ROOT / "deploy" / manifest).read_text())
                          if value["kind"] == "Service"]
             metadata, [port] = service["metadata"], service["spec"]["ports"]

@@ -1,11 +1,13 @@
-"""The messages of snug-extender when it starts, and when it cannot start."""
+"""The messages of snug-extender and other programs when they start, and when they cannot start."""
 
 import re
 import signal
+import socket
+import tempfile
 import unittest
 from pathlib import Path
 
-from programs import CLUSTER, EXTENDER, fetch, run, start, start_extender
+from programs import AGENT, CLUSTER, EXTENDER, GATE, admin_url, agent_command, fetch, run, start, start_extender
 
 
 class StartTest(unittest.TestCase):
@@ -39,6 +41,35 @@ class StartTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 2)
         self.assertTrue(re.search("give --kubeconfig FILE, or --cluster FILE for the embedded mode", ended.stdout),
                         ended.stdout)
+
+    def test_outside_of_a_pod_the_agent_names_its_own_flag(self):
+        ended = run(AGENT, "--node-name=n1", KUBERNETES_SERVICE_HOST="", KUBERNETES_SERVICE_PORT="")
+        self.assertTrue(re.search("this is not a pod; give --kubeconfig FILE$", ended.stdout, re.M), ended.stdout)
+
+    def test_flags_of_the_gate(self):
+        asked = run(GATE, "--help")
+        self.assertEqual((asked.returncode, "--install=FOLDER" in asked.stdout), (0, True), asked.stdout)
+        for words, said in ((["--hepl"], "unknown flag --hepl; see --help"), (["--install=/x", "y"], "unknown flag y; see --help"),
+                            (["--install="], "--install= names no folder; see --help"),
+                            ([], "the container runtime starts this program; see --help")):
+            ended = run(GATE, *words)
+            self.assertEqual((ended.returncode, ended.stdout), (2, f"snug-gate: {said}\n"))
+
+    def test_an_agent_waits_for_the_port_of_the_one_that_it_replaces(self):
+        with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            process = start(self, *agent_command(folder, f"127.0.0.1:{port}"))
+            self.assertRegex(process.stderr.readline(),
+                             f"cannot listen on 127.0.0.1:{port}: Address already in use; the agent tries again for 5 s")
+            taken.close()
+            self.assertEqual(admin_url(self, process), f"http://127.0.0.1:{port}")
+
+    def test_an_agent_ends_if_its_port_stays_in_use(self):
+        with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as taken:
+            ended = run(*agent_command(folder, f"127.0.0.1:{taken.getsockname()[1]}"))
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stdout.splitlines()[-1],
+                         r"^snug-agent: cannot listen on 127\.0\.0\.1:\d+: Address already in use$")
 
 
 if __name__ == "__main__":

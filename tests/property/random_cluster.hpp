@@ -149,6 +149,14 @@ inline model::NodeInventory draw_node(const std::string& name, bool odd) {
   if (one_in(8)) node.plugin_profiles.insert(draw_profile(draw_from(literal_cards())).name);
   node.plugin_owns_all_slices = one_in(20);
   node.enforces_shares = one_in(2);
+  if (one_in(4)) {
+    node.enforcement = one_in(2) ? model::Enforcement::kOpen : model::Enforcement::kFailClosed;
+    node.agent_alive = !one_in(8);
+  }
+  if (one_in(10)) {
+    node.other_enforcer = draw_from<model::OtherEnforcer>(
+        {model::OtherEnforcer::kNvFractions, model::OtherEnforcer::kKoordlet});
+  }
   for (auto& [resource, units] : node.kubelet_capacity) units += one_in(4) ? draw(3) : 0;
   if (one_in(15)) node.pool = draw_from<model::Pool>({model::Pool::kShares, model::Pool::kWhole});
   if (one_in(60)) node.closed_to_all = model::ReasonCode::kBadInventory;

@@ -7,9 +7,11 @@ driver    its version; null: not loaded        epoch       changes when the driv
 cards     the GPUs, in the order of their bus  events      [{"number", "uuid", "xid"}], oldest first
 missing   functions that this driver lacks     init_error  what initialising returns, if it is not 0
 
-Keys of a card: uuid, model, memory_mib, minor, pci, table (A100-40GB, H100-80GB, A30, or none), mig, instances,
+Keys of a card: uuid, model, memory_mib, minor, pci, table (one of profiles.cpp, or none), mig, instances,
 links {"index of another card": count}, switch_links, lost, recovery (a number, if the driver has it), fail_create,
-processes [{"pid", "used_mib", "gpu_instance", "compute_instance"}], used_mib, utilization, memory_utilization.
+fail {"function that makes or destroys an instance, or lists processes": what it returns}, create_ms (the time that each
+creation takes), used_mib, utilization, memory_utilization, limits {"cgroup": {"soft_mib", "hard_mib"}}, which the driver
+sets, and processes [{"pid", "used_mib", "gpu_instance", "compute_instance", "kind" (compute, graphics or mps)}].
 """
 
 import contextlib
@@ -20,6 +22,8 @@ from pathlib import Path
 MODELS = {  # model: (memory in MiB, table of MIG profiles)
     "NVIDIA A100-SXM4-40GB": (40960, "A100-40GB"),
     "NVIDIA H100 80GB HBM3": (81559, "H100-80GB"),
+    "NVIDIA B200": (183359, "B200"),
+    "NVIDIA RTX PRO 6000 Blackwell Server Edition": (97887, "RTX-PRO-6000"),
     "NVIDIA A30": (24576, "A30"),
     "Tesla T4": (15360, None),
 }

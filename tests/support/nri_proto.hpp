@@ -76,6 +76,7 @@ inline std::string container(const agent::ContainerView& view) {
                       bytes_field(3, view.name) +
                       number_field(4, static_cast<std::int64_t>(view.state)) +
                       bytes_field(5, entry("label", "value")) + bytes_field(7, "argument");
+  for (const auto& [key, value] : view.annotations) bytes += bytes_field(6, entry(key, value));
   for (const std::string& variable : view.env) bytes += bytes_field(8, variable);
   for (const agent::MountView& each : view.mounts) bytes += bytes_field(9, mount(each));
   std::string linux_part = bytes_field(1, entry("pid", ""));
@@ -116,6 +117,7 @@ inline agent::ContainerView example_container() {
           .sandbox_id = "s1",
           .name = "main",
           .state = agent::ContainerState::kRunning,
+          .annotations = {{"io.kubernetes.container.hash", "1"}},
           .env = {"PATH=/bin", "NVIDIA_VISIBLE_DEVICES=all"},
           .mounts = {{"/host", "/in", "bind", {"ro", "rbind"}}, {"", "/proc", "proc", {}}},
           .devices = {{"/dev/nvidia0", "c", 195, 0}, {"/dev/b", "b", 8, -1}},

@@ -137,6 +137,8 @@ inline void set_node_word(model::NodeInventory& node, std::string_view word) {
     node.enforcement = model::kEnforcementNames.find(value);
   } else if (key == "limits") {
     node.share_limits = model::kShareLimitsNames.find(value);
+  } else if (key == "enforcer") {
+    node.other_enforcer = model::kOtherEnforcerNames.find(value);
   } else if (key == "pool") {
     for (const model::Pool pool : {model::Pool::kAuto, model::Pool::kShares, model::Pool::kWhole}) {
       if (model::to_string(pool) == value) node.pool = pool;

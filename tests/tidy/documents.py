@@ -179,11 +179,11 @@ def annotations_in_api(tree):
                 yield Finding(path, line, f"`{value}` is not described under api/")
 
 
-RULES, RUNBOOK, RUNBOOK_LINES = "deploy/alerts/rules.yaml", "docs/operations.md", 150
+RULES, RUNBOOK, RUNBOOK_LINES = "deploy/alerts/rules.yaml", "docs/operations.md", 170
 
 
 def alerts_in_runbook(tree):
-    """docs/operations.md has at most 150 lines and one heading for each alert of deploy/alerts/rules.yaml, in that order."""
+    """docs/operations.md has at most 170 lines and one heading for each alert of deploy/alerts/rules.yaml, in that order."""
     yield from _missing(tree, RULES, RUNBOOK)
     if not (tree.has(RULES) and tree.has(RUNBOOK)):
         return

@@ -8,12 +8,13 @@ from tree import Finding
 # The layers of the tools come last: snug-extender links none of them.
 TOOLS = ["sim", "sim_codec", "ctl"]
 ORDER = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger",
-         "leader", "admission", "agent", "codec", "agent_codec", "service", "agent_service", "adapters", "config", "app",
-         "agent_app"] + TOOLS
+         "leader", "admission", "mps", "agent", "verify", "codec", "agent_codec", "verify_codec", "service", "agent_service",
+         "mps_service", "adapters", "config", "app", "agent_app", "mps_app", "observe_app"] + TOOLS
 PURE = ["base", "model", "mig", "request", "fit", "demand", "score", "usage", "plan", "advice", "explain", "ledger",
-        "leader", "admission", "agent", "sim"]
+        "leader", "admission", "mps", "agent", "verify", "sim"]
 # A program's main file belongs to the last layer that the program links.
-PROGRAMS = {"snug_extender.cpp": "app", "snug_agent.cpp": "agent_app", "snugctl.cpp": "ctl"}
+PROGRAMS = {"snug_extender.cpp": "app", "snug_agent.cpp": "agent_app", "snug_mps.cpp": "mps_app", "snug_observe.cpp": "observe_app",
+            "snug_gate.cpp": "agent_app", "snugctl.cpp": "ctl"}
 
 # Headers of libraries and of the system that decisions have no business with.
 IMPURE_HEADER = re.compile(
@@ -25,7 +26,7 @@ IMPURE_CODE = re.compile(
     r"|\bstd::c(?:out|err|in)\b|\bsleep_(?:for|until)\b")
 FLOAT = re.compile(r"\b(?:float|double)\b")
 INTEGER_ONLY = ["base", "model", "mig", "request", "fit", "score", "usage", "plan", "advice", "explain", "ledger", "leader",
-                "admission", "agent"]
+                "admission", "mps", "agent", "verify"]
 LOCKS = re.compile(r"^(mutex|shared_mutex|atomic|snug/base/mutex\.hpp)$")
 # What one file of a pure layer may do that the others may not.
 ALLOWED = {
@@ -67,7 +68,7 @@ def _include_problem(source, target, target_path):
     if target[0] == "adapters" and source[0] == "adapters" and target[1] != source[1]:
         return f"adapter {source[1]} may not include adapter {target[1]}"
     # Wiring is what makes the adapters, so it alone sees their own headers.
-    wiring = source[0] in ("app", "agent_app") and target[0] == "adapters"
+    wiring = source[0] in ("app", "agent_app", "mps_app") and target[0] == "adapters"
     if target_path.startswith("src/") and target != source and not wiring:
         return f"{target_path} is private to its own folder"
     return None
@@ -158,7 +159,8 @@ def library_doors(tree):
         (r"^simdjson", r"src/codec/", "src/codec"),
         (r"^protozero/", r"src/codec/(?:kube_proto|proto_wire|api_writes)\.cpp|src/agent_codec/nri_\w+\.cpp",
          "src/codec/kube_proto.cpp, src/codec/proto_wire.cpp, src/codec/api_writes.cpp and src/agent_codec/nri_*.cpp"),
-        (r"^nlohmann/", any_of + r"(?:codec|agent_codec|adapters|sim_codec)/", "codec, agent_codec, adapters and sim_codec"),
+        (r"^nlohmann/", any_of + r"(?:codec|agent_codec|verify_codec|adapters|sim_codec)/",
+         "codec, agent_codec, verify_codec, adapters and sim_codec"),
         (r"^yaml-cpp/", r"src/codec/yaml\.cpp", "src/codec/yaml.cpp"),
         (r"^httplib", r"(?!)", "tests"),
         (r"^curl/", r"src/adapters/(?:http/admin_client|kube/connection)\.cpp",
@@ -167,7 +169,7 @@ def library_doors(tree):
         (r"^spdlog/", any_of + r"adapters/obs/", "adapters/obs"),
         (r"^prometheus/", any_of + r"adapters/obs/", "adapters/obs"),
         (r"^CLI/", any_of + r"(?:config/|ctl/|snugctl\.cpp)", "config, ctl and src/snugctl.cpp"),
-        (r"^dlfcn\.h", r"src/adapters/nvml/", "src/adapters/nvml"),
+        (r"^dlfcn\.h", r"src/(?:adapters/nvml|observe_app)/", "src/adapters/nvml and src/observe_app"),
         (r"^boost/", any_of + r"advice/", "advice"),
     ]
     for path in tree.cpp("include", "src"):
@@ -187,7 +189,7 @@ def _links(text):
 def cmake_order(tree):
     """The libraries of CMakeLists.txt link only layers above themselves."""
     rank = {name: index for index, name in enumerate(ORDER)}
-    rank.update({name: rank["adapters"] for name in ("http", "kube", "memory", "nvml", "nri", "host", "obs")})
+    rank.update({name: rank["adapters"] for name in ("http", "kube", "memory", "nvml", "nri", "host", "process", "obs")})
     for line, name, linked in _links(tree.text("CMakeLists.txt") if tree.has("CMakeLists.txt") else ""):
         for other in linked:
             if name in rank and rank.get(other, len(ORDER)) >= rank[name]:

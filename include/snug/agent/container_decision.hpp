@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "snug/agent/cdi_spec.hpp"
 #include "snug/agent/container_view.hpp"
@@ -22,6 +23,8 @@
 #include "snug/agent/driver_files.hpp"
 #include "snug/agent/exemptions.hpp"
 #include "snug/agent/pod_view.hpp"
+#include "snug/agent/reserved_slices.hpp"
+#include "snug/agent/share_limits.hpp"
 #include "snug/base/enum_names.hpp"
 #include "snug/model/reservation.hpp"
 
@@ -47,6 +50,14 @@ inline constexpr base::EnumNames kContainerRoleNames{
 /// The annotation snug.dev/reservation as codec::read_reservation() read it, or its error.
 using ReadReservation = std::expected<model::Reservation, std::string>;
 
+/// The kubelet's annotation that says from where it has a pod.
+inline constexpr std::string_view kConfigSourceKey = "kubernetes.io/config.source";
+
+/// Whether the role of a pod's containers, and what audits find, can depend on this annotation.
+[[nodiscard]] constexpr bool decides_role(std::string_view annotation) {
+  return annotation.starts_with("snug.dev/") || annotation == kConfigSourceKey;
+}
+
 /// A container and what is known about it. All must outlive the call.
 struct ContainerInput {
   const SandboxView& sandbox;
@@ -62,12 +73,17 @@ struct NodeInput {
   const NodeDevices& devices;
   const DriverFiles& files;
   std::span<const Exemption> exemptions;
+  const ShareSettings* shares = nullptr;  // null: as ShareSettings{}
+  /// Null: containers are not refused because of their daemons, which then have no namespaces.
+  const MpsDaemons* daemons = nullptr;
+  bool makes_slices = false;  // whether the agent makes reserved slices that do not exist
+  std::span<const SliceFailure> slice_failures = {};  // why it has not made some of them
 };
 
 struct ContainerDecision {
   ContainerRole role = ContainerRole::kOrdinary;
   Adjustment adjustment;
-  std::optional<CdiSpec> spec;  // must be written before the answer; only of reserved containers
+  std::optional<CdiSpec> spec;  // must be written before the answer
 
   friend bool operator==(const ContainerDecision&, const ContainerDecision&) = default;
 };
@@ -80,6 +96,11 @@ struct ContainerRefusal {
 };
 
 [[nodiscard]] std::expected<ContainerDecision, ContainerRefusal> decide_container(
+    const ContainerInput& input, const NodeInput& node);
+
+/// The limits that the driver is to hold for the container when it starts; none if it is not
+/// reserved.
+[[nodiscard]] std::expected<std::vector<MemoryLimit>, ContainerRefusal> limits_at_start(
     const ContainerInput& input, const NodeInput& node);
 
 /// Whether the files have every device node that a reservation on the node may need.

@@ -52,6 +52,7 @@ struct ContainerView {
   std::string sandbox_id;
   std::string name;
   ContainerState state = ContainerState::kUnknown;
+  model::StringMap annotations;  // its own, with those that earlier plug-ins have added
   std::vector<std::string> env;  // NAME=value, also the image's
   std::vector<MountView> mounts;
   std::vector<DeviceNodeView> devices;
@@ -67,6 +68,8 @@ struct Adjustment {
   std::vector<MountView> mounts;
   std::vector<DeviceNodeView> devices;
   std::vector<std::string> cdi_devices;  // qualified names
+  /// Only what this plug-in adds; empty in a decoded validation.
+  std::vector<std::pair<std::string, std::string>> annotations;
 
   friend bool operator==(const Adjustment&, const Adjustment&) = default;
 };

@@ -34,6 +34,17 @@ struct MigSliceReport {
   friend bool operator==(const MigSliceReport&, const MigSliceReport&) = default;
 };
 
+/// A GPU instance that is no slice that pods can use: it has no compute instance yet, or several,
+/// or one that does not fill it, or a profile that the driver does not offer.
+struct MigInstanceReport {
+  int gpu_instance = 0;
+  int start = 0;
+  int size = 0;
+  bool has_compute_instances = false;
+
+  friend bool operator==(const MigInstanceReport&, const MigInstanceReport&) = default;
+};
+
 /// What the driver says would recover a GPU. kUnknown: the driver is too old to say.
 enum class Recovery : std::uint8_t {
   kUnknown,
@@ -60,7 +71,8 @@ struct DeviceReport {
   Recovery recovery = Recovery::kUnknown;
   bool mig_enabled = false;
   std::vector<MigProfileReport> mig_profiles;
-  std::vector<MigSliceReport> mig_slices;  // ascending by start
+  std::vector<MigSliceReport> mig_slices;         // ascending by start
+  std::vector<MigInstanceReport> mig_unfinished;  // ascending by start
 
   friend bool operator==(const DeviceReport&, const DeviceReport&) = default;
 };

@@ -10,6 +10,10 @@
 // the status changes to refused, or if the status says so when a second request comes without a
 // creation in between. The creation of a probe that was requested before the proof disproves it.
 //
+// The runtime refuses by its validator, or by snug-gate, a plug-in that it has started
+// (agent/required_plugins.hpp). If the gate ends, what it has proved is void. A runtime with
+// neither is not asked.
+//
 // A proof is about the runtime, not about the agent: a claim that the node already carries stands
 // until it is disproved, so that a restart of the agent changes nothing.
 //
@@ -23,11 +27,18 @@ namespace snug::agent {
 
 class EnforcementProof {
  public:
+  /// What could refuse a container.
+  struct Means {
+    bool validator = false;  // this version of the runtime has one, which may be switched off
+    bool gate = false;       // snug-gate runs
+  };
+
   /// The node's inventory says already that it fails closed, for this boot.
   void claimed();
-  /// `validates`: whether this version of the runtime can refuse containers (runtime_features.hpp).
-  void runtime_connected(bool validates);
+  void runtime_connected(Means means);
   void runtime_disconnected();
+  /// The gate that ran when the runtime connected does not run any more.
+  void gate_lost();
   /// The plug-in `snug-probe` is not registered, and no probe runs that was created with it.
   void probe_withdrawn();
   /// The runtime asked what to change in the probe.
@@ -40,17 +51,21 @@ class EnforcementProof {
 
   /// Whether the runtime refuses containers whose required plug-in is absent.
   [[nodiscard]] bool fails_closed() const { return fails_closed_; }
+  /// Whether the gate ran when the runtime connected, and is not lost.
+  [[nodiscard]] bool relies_on_gate() const { return means_.gate; }
   /// Whether the plug-in `snug-probe` may be registered: nothing is left to be proved.
   [[nodiscard]] bool is_settled() const { return settled_; }
   /// One sentence for people.
   [[nodiscard]] std::string explanation() const;
 
  private:
+  void begin();
   void settle(bool fails_closed);
 
   bool fails_closed_ = false;
   bool connected_ = false;
-  bool validates_ = false;
+  bool lost_gate_ = false;  // on this connection
+  Means means_;
   bool settled_ = false;    // on this connection
   bool withdrawn_ = false;  // on this connection
   bool requested_ = false;  // on this connection, without the plug-in, and not created since

@@ -18,12 +18,12 @@ struct PodContainerView {
   /// Whether it has claims, for which drivers of Dynamic Resource Allocation (DRA) give devices.
   bool has_claims = false;
   bool privileged = false;
-  /// Whether the container's `env` or `envFrom` in the pod's specification may set
-  /// NVIDIA_VISIBLE_DEVICES. The value in an image does not count.
+  /// Whether the container's `env` in the pod's specification sets NVIDIA_VISIBLE_DEVICES. The
+  /// value in an image does not count.
   bool sets_visible_devices = false;
+  bool has_env_from = false;   // which may set it, too
   std::string waiting_reason;  // status.containerStatuses[].state.waiting; empty: not waiting
   std::string waiting_message;
-  bool running = false;
 
   friend bool operator==(const PodContainerView&, const PodContainerView&) = default;
 };

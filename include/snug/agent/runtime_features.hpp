@@ -8,7 +8,9 @@ namespace snug::agent {
 
 struct RuntimeFeatures {
   bool cdi_injection = false;  // a plug-in can add CDI devices to a container
-  bool validation = false;     // a plug-in can refuse what all plug-ins together do to a container
+  /// An error in the answer to StartContainer keeps the container from starting.
+  bool start_refusal = false;
+  bool validation = false;  // a plug-in can refuse what all plug-ins together do to a container
 
   friend bool operator==(const RuntimeFeatures&, const RuntimeFeatures&) = default;
 };

@@ -23,7 +23,7 @@ inline constexpr std::string_view kNriPluginService = "nri.pkg.api.v1alpha1.Plug
 struct TtrpcRequest {
   std::string service;
   std::string method;
-  std::string payload;
+  std::string_view payload;  // of the bytes that were decoded or will be encoded
 
   friend bool operator==(const TtrpcRequest&, const TtrpcRequest&) = default;
 };
@@ -60,6 +60,9 @@ enum class NriEvent : std::uint8_t {
   kStopPodSandbox = 2,
   kCreateContainer = 4,
   kPostCreateContainer = 5,
+  kStartContainer = 6,
+  kStopContainer = 10,
+  kRemoveContainer = 11,
   kValidateContainerAdjustment = 14,
 };
 
@@ -90,8 +93,9 @@ struct NriSynchronize {
 /// `more` must be that of the request; otherwise the runtime disconnects the plug-in.
 [[nodiscard]] std::string encode_synchronized(bool more);
 
-/// The payload of CreateContainer, RemoveContainer and StopPodSandbox (without a container), of
-/// StateChange (with an event) and of ValidateContainerAdjustment (with an adjustment).
+/// The payload of CreateContainer, StartContainer, StopContainer, RemoveContainer and
+/// StopPodSandbox (without a container), of StateChange (with an event) and of
+/// ValidateContainerAdjustment (with an adjustment).
 struct NriContainerEvent {
   std::int64_t event = 0;
   agent::SandboxView sandbox;

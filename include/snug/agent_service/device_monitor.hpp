@@ -1,7 +1,8 @@
 // Reads the GPUs, judges their health and passes the result on: to the NodeBook for containers that
 // are created, and as the inventory for the node. The files of the driver are searched again when
 // the driver's version or its GPUs and slices change or the driver answers again, and as long as a
-// device node is missing: the driver makes some of them only when it is used.
+// device node is missing: the driver makes some of them only when it is used. A GPU whose report
+// cannot be right is passed on as it was before, not healthy, or left out.
 //
 // Thread-safety: one thread calls read(), another one wait_for_event().
 #pragma once
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "snug/agent/doubtful_gpus.hpp"
 #include "snug/agent/gpu_health.hpp"
 #include "snug/agent_service/agent_metrics.hpp"
 #include "snug/agent_service/node_book.hpp"
@@ -51,9 +53,12 @@ class DeviceMonitor {
   /// Whether the files of the last report are those of `devices`.
   [[nodiscard]] bool has_files_of(const agent::NodeDevices& devices) const;
   void find_files(const agent::NodeDevices& devices, NodeKnowledge& knowledge);
+  /// Takes over what the driver reports, but for GPUs whose report cannot be right.
+  void take(agent::NodeDevices devices, NodeKnowledge& knowledge);
 
   const Parts parts_;
-  bool answers_ = true;      // used by the reading thread alone, like the next two
+  bool answers_ = true;  // used by the reading thread alone, like the next three
+  std::vector<agent::LeftOutGpu> left_out_;
   std::string files_error_;  // the last one that was logged
   std::shared_ptr<const NodeKnowledge> last_ = std::make_shared<const NodeKnowledge>();
   mutable base::Mutex mutex_;

@@ -1,14 +1,15 @@
-// A RuntimeSink that changes and refuses nothing, for a plug-in that only has to be registered:
-// `snug-probe`, which the agent's proof of the node's enforcement needs. Thread-safe.
+// A RuntimeSink that changes and refuses nothing: for the plug-in `snug-probe`, which only has to
+// be registered for the agent's proof of the node's enforcement, and as a base. Thread-safe.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "snug/agent_service/ports.hpp"
 
 namespace snug::agent_service {
 
-class IdleRuntimeSink final : public RuntimeSink {
+class IdleRuntimeSink : public RuntimeSink {
  public:
   bool connected(const RuntimeView& /*runtime*/) override { return false; }
   void disconnected() override {}
@@ -24,6 +25,11 @@ class IdleRuntimeSink final : public RuntimeSink {
   }
   void container_created(const agent::SandboxView& /*sandbox*/,
                          const agent::ContainerView& /*container*/) override {}
+  [[nodiscard]] base::Result<void> start_container(
+      const agent::SandboxView& /*sandbox*/, const agent::ContainerView& /*container*/) override {
+    return {};
+  }
+  void container_ended(std::string_view /*container_id*/) override {}
   void sandbox_stopped(const agent::SandboxView& /*sandbox*/) override {}
 };
 

@@ -1,14 +1,13 @@
-// Keeps the marks on the agent's Node (its inventory and the label of an enforced node) as they are
-// wanted. A change is written at once, but at most once in inventory_interval_ms. The marks are
-// read before the first write, after each failure and every marks_check_ms; nothing is written if
-// they are as wanted. After a failure the publisher backs off, until other marks are wanted. One
-// thread at a time may call want() and tick(); any thread may read the counts.
+// Keeps the marks on the agent's Node (its inventory, the label of an enforced node, and its usage)
+// as they are wanted. A change is written at once, but at most once in inventory_interval_ms. The
+// marks are read before the first write, after each failure and every marks_check_ms; nothing is
+// written if they are as wanted. After a failure the publisher backs off, until other marks are
+// wanted. One thread at a time.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <optional>
 
+#include "snug/agent_service/agent_metrics.hpp"
 #include "snug/agent_service/ports.hpp"
 #include "snug/base/clock.hpp"
 #include "snug/service/ports.hpp"
@@ -17,7 +16,8 @@ namespace snug::agent_service {
 
 class InventoryPublisher {
  public:
-  InventoryPublisher(NodePort& node, service::Log& log) : node_(node), log_(log) {}
+  InventoryPublisher(NodePort& node, AgentMetrics& metrics, service::Log& log)
+      : node_(node), metrics_(metrics), log_(log) {}
 
   void want(NodePort::Marks marks);
   /// Reads and writes what is due at `now`. Call this often: after want(), and at least once in
@@ -26,8 +26,6 @@ class InventoryPublisher {
 
   /// Whether the node is known to have the wanted marks.
   [[nodiscard]] bool is_published() const { return wanted_ && seen_ == wanted_; }
-  [[nodiscard]] std::uint64_t writes() const { return writes_; }
-  [[nodiscard]] std::uint64_t failures() const { return failures_; }
 
  private:
   [[nodiscard]] base::Result<void> check(base::TimePoint now);
@@ -36,6 +34,7 @@ class InventoryPublisher {
   void succeeded();
 
   NodePort& node_;
+  AgentMetrics& metrics_;
   service::Log& log_;
   std::optional<NodePort::Marks> wanted_;
   std::optional<NodePort::Marks> seen_;  // on the node, as last read or written; nullopt: unknown
@@ -44,8 +43,6 @@ class InventoryPublisher {
   base::TimePoint next_write_ = base::TimePoint::min();
   base::TimePoint next_try_ = base::TimePoint::min();
   int failures_in_a_row_ = 0;
-  std::atomic<std::uint64_t> writes_{0};
-  std::atomic<std::uint64_t> failures_{0};  // of reads and writes
 };
 
 }  // namespace snug::agent_service

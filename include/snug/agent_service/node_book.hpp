@@ -13,6 +13,8 @@ namespace snug::agent_service {
 struct NodeKnowledge {
   agent::NodeDevices devices;
   agent::DriverFiles files;
+
+  friend bool operator==(const NodeKnowledge&, const NodeKnowledge&) = default;
 };
 
 class NodeBook {

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +18,8 @@
 #include "snug/agent/pod_view.hpp"
 #include "snug/agent_codec/node_writes.hpp"
 #include "snug/base/result.hpp"
+#include "snug/base/units.hpp"
+#include "snug/mps/mps_files.hpp"
 
 namespace snug::agent_service {
 
@@ -39,6 +43,74 @@ class DevicePort {
       std::chrono::milliseconds timeout) = 0;
 };
 
+/// Makes and removes MIG slices. Used by the thread that calls DevicePort::read(). The calls take
+/// seconds.
+class SlicePort {
+ public:
+  virtual ~SlicePort() = default;
+
+  /// Makes a GPU instance at `start` and a compute instance that fills it. kConflict: something is
+  /// in the way. kUnavailable: the driver did not answer. If only the GPU instance could be made,
+  /// it is destroyed again.
+  [[nodiscard]] virtual base::Result<void> create_slice(std::string_view gpu_uuid,
+                                                        std::string_view profile, int start) = 0;
+  /// Destroys the GPU instance and its compute instances. Succeeds if there is none. kConflict: a
+  /// process uses it, and nothing was destroyed.
+  [[nodiscard]] virtual base::Result<void> destroy_instance(std::string_view gpu_uuid,
+                                                            int gpu_instance) = 0;
+};
+
+/// How much of a GPU is in use.
+struct DeviceUsage {
+  std::string uuid;
+  int memory_percent = 0;
+  int compute_percent = 0;  // of the time in which a kernel ran, over the last second
+};
+
+/// Used by the thread that calls DevicePort::read().
+class UsagePort {
+ public:
+  virtual ~UsagePort() = default;
+
+  /// GPUs that do not say are left out.
+  [[nodiscard]] virtual base::Result<std::vector<DeviceUsage>> read_usage() = 0;
+};
+
+/// Limits the memory of a GPU that the processes of a cgroup can use (driver 615 and later, cgroup
+/// version 2). Thread-safe.
+class MemoryLimitPort {
+ public:
+  virtual ~MemoryLimitPort() = default;
+
+  [[nodiscard]] virtual bool can_limit() = 0;
+  [[nodiscard]] virtual base::Result<void> limit_memory(std::string_view gpu_uuid,
+                                                        std::string_view cgroup_path,
+                                                        base::MebiBytes limit) = 0;
+};
+
+/// The folder by which the agent and snug-mps talk (snug/mps/mps_files.hpp). Thread-safe.
+class MpsPort {
+ public:
+  virtual ~MpsPort() = default;
+
+  /// Asks for these daemons with these namespaces, and for no others.
+  [[nodiscard]] virtual base::Result<void> want_daemons(const mps::WantedDaemons& wanted) = 0;
+  /// The states of all daemons that snug-mps has written, by the uuid of the GPU.
+  [[nodiscard]] virtual base::Result<std::map<std::string, mps::DaemonState, std::less<>>>
+  daemon_states() = 0;
+};
+
+/// Pods of the agent's node that wait for their containers.
+class WaitingPodPort {
+ public:
+  virtual ~WaitingPodPort() = default;
+
+  /// Makes the kubelet try to create the pod's containers at once, by the annotation
+  /// snug.dev/retry. kNotFound: the pod is gone, or has another uid.
+  [[nodiscard]] virtual base::Result<void> retry(std::string_view name_space, std::string_view name,
+                                                 std::string_view uid, std::string_view value) = 0;
+};
+
 /// The files of the driver on the host, and the folder of CDI specifications. Thread-safe.
 class HostFilesPort {
  public:
@@ -48,12 +120,18 @@ class HostFilesPort {
       std::string_view driver_version) = 0;
   /// The boot id of the running kernel, as status.nodeInfo.bootID of the node has it.
   [[nodiscard]] virtual base::Result<std::string> boot_id() = 0;
-  /// Writes a CDI specification atomically. `name` is a file name without a folder.
+  /// Whether something is at this path of the host.
+  [[nodiscard]] virtual bool exists(std::string_view host_path) = 0;
+  /// The path by which the agent names a path of the host.
+  [[nodiscard]] virtual std::string path_here(std::string_view host_path) const = 0;
+  /// Writes a CDI specification atomically. `name` is a file name without a folder. If the agent is
+  /// killed meanwhile, a file whose name begins with `name` may stay, which no runtime reads.
   [[nodiscard]] virtual base::Result<void> write_cdi_spec(std::string_view name,
                                                           std::string_view json) = 0;
   /// Succeeds if there is no such file.
   [[nodiscard]] virtual base::Result<void> remove_cdi_spec(std::string_view name) = 0;
-  /// The names of all files in the folder of CDI specifications that begin with `prefix`.
+  /// The names of all files in the folder of CDI specifications that begin with `prefix`, also of
+  /// those that a killed agent has not finished.
   [[nodiscard]] virtual base::Result<std::vector<std::string>> cdi_specs(
       std::string_view prefix) = 0;
 };
@@ -91,7 +169,40 @@ class RuntimeSink {
   /// The runtime has created the container; it does not run yet.
   virtual void container_created(const agent::SandboxView& sandbox,
                                  const agent::ContainerView& container) = 0;
+  /// The runtime is about to start the container, whose cgroup exists now. An error keeps
+  /// containerd from starting it; CRI-O starts it nevertheless.
+  [[nodiscard]] virtual base::Result<void> start_container(
+      const agent::SandboxView& sandbox, const agent::ContainerView& container) = 0;
+  /// The container has ended or was removed. Called once or several times.
+  virtual void container_ended(std::string_view container_id) = 0;
   virtual void sandbox_stopped(const agent::SandboxView& sandbox) = 0;
+};
+
+/// Ends containers that run on the node. Container runtimes ignore the evictions of NRI
+/// (docs/decisions/0035-audit-and-stopping.md).
+class ContainerStopPort {
+ public:
+  virtual ~ContainerStopPort() = default;
+
+  /// Kills the container's processes; the kubelet may start it again, and the agent then decides on
+  /// it anew. kNotFound: no process that the agent sees is in the cgroup, so the container has
+  /// ended, or runs elsewhere, as in a VM. kInvalid: `cgroup_path` is not that of a container with
+  /// this id. kUnavailable: the system refuses. Blocks for milliseconds: it is never called within
+  /// a call of RuntimeSink.
+  [[nodiscard]] virtual base::Result<void> stop_container(std::string_view container_id,
+                                                          std::string_view cgroup_path) = 0;
+};
+
+/// The container `probe` of the agent's pod, and the plug-in that it requires.
+class ProbePort {
+ public:
+  virtual ~ProbePort() = default;
+
+  /// Registers the plug-in with the container runtime, and again whenever the connection is lost.
+  [[nodiscard]] virtual base::Result<void> register_plugin() = 0;
+  virtual void withdraw_plugin() = 0;
+  /// Ends the probe, if it runs; the kubelet then starts it again.
+  virtual void restart_probe() = 0;
 };
 
 /// Receives the pods of the agent's node, from one thread, one call at a time.
@@ -115,8 +226,11 @@ class NodePort {
   using Marks = agent_codec::NodeMarks;
   /// kNotFound: the node does not exist.
   [[nodiscard]] virtual base::Result<Marks> read_marks() = 0;
-  /// Sets both; nullopt removes the key.
+  /// Sets all; nullopt removes the key.
   [[nodiscard]] virtual base::Result<void> write_marks(const Marks& marks) = 0;
+  /// The value of a label of the node; nullopt: the node does not have it.
+  [[nodiscard]] virtual base::Result<std::optional<std::string>> read_label(
+      std::string_view key) = 0;
   /// Renews the Lease `agent.<node>`, or creates it.
   [[nodiscard]] virtual base::Result<void> renew_heartbeat() = 0;
 };

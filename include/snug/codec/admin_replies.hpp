@@ -56,10 +56,19 @@ struct ShownUnits {
   std::int64_t count = 0;
 };
 
+/// What the agent of a node says of itself, and whether it lives.
+struct ShownAgent {
+  std::string enforcement;
+  std::string limits;  // empty: it does not say
+  bool alive = false;
+};
+
 struct ShownNode {
   std::string name;
   std::string pool;
-  std::string closed;  // the reason; empty: it is open
+  std::string closed;               // the reason; empty: it is open
+  std::optional<ShownAgent> agent;  // nullopt: the node has none
+  std::string enforcer;             // other software that gives containers their GPUs; empty: none
   std::vector<ShownGpu> gpus;
   std::vector<ShownUnits> units;
 };

@@ -11,6 +11,7 @@
 #include "snug/base/result.hpp"
 #include "snug/config/options.hpp"
 #include "snug/model/node_inventory.hpp"
+#include "snug/mps/mps_files.hpp"
 
 namespace snug::config {
 
@@ -19,6 +20,9 @@ struct AgentOptions {
   std::string print_and_exit;
   /// Run as the container `probe` (agent/enforcement_proof.hpp), not as the agent.
   bool is_probe = false;
+
+  bool publish_usage = false;
+  bool stop_violators = false;  // stop containers with GPUs that are not their own
 
   std::string node;                      // --node-name, or the variable NODE_NAME
   std::string kubeconfig;                // path; empty: in-cluster configuration
@@ -32,7 +36,12 @@ struct AgentOptions {
   std::string driver_root = "/";  // on the host
   std::string nvml_library;       // path; empty: searched below the driver's root
   std::vector<model::GpuMode> modes{model::GpuMode::kWhole, model::GpuMode::kTimeSlicing};
-  std::vector<agent::Exemption> exempt;  // in addition to the built-in rules
+  bool dynamic_mig = false;          // make the MIG slices that Snug reserves
+  std::chrono::minutes mig_idle{0};  // after which an idle slice is destroyed; 0: never
+  model::ShareLimits limits = model::ShareLimits::kNone;
+  std::string hami_core;                    // folder on the host; only with kHamiCore
+  std::string mps_root{mps::kDefaultRoot};  // the same path on the host and in the agent
+  std::vector<agent::Exemption> exempt;     // in addition to the built-in rules
   std::chrono::milliseconds api_timeout{5000};
   obs::LogOptions log;
 };

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "snug/base/result.hpp"
+
 namespace snug::config {
 
 /// Converts a key of the configuration file into the name of its flag: `clientCA` into `client-ca`.
@@ -14,5 +16,10 @@ namespace snug::config {
 /// valid. Throws CLI::CallForHelp, unless there are unknown words beside --help, and
 /// CLI::CallForVersion.
 [[nodiscard]] std::string parse_flags(CLI::App& app, int argc, const char* const* argv);
+/// Parses the command line of a program without subcommands. Returns the text that it prints
+/// instead of running, for --help and --version; otherwise an empty one. kInvalid: the command line
+/// is not valid.
+[[nodiscard]] base::Result<std::string> parse_or_print(CLI::App& app, int argc,
+                                                       const char* const* argv);
 
 }  // namespace snug::config

@@ -35,8 +35,9 @@ class StartOrders;
 using ContainerBits = std::uint32_t;
 
 /// Caches what is computed once for a request and used on every node: charges, the GPU models that
-/// each container accepts, and for several containers the sets that one GPU can serve. Affects the
-/// speed of fit(), never its result. `request` must outlive it. Not thread-safe.
+/// each container accepts, and for several containers the sets that one GPU can serve. Except for
+/// compare_loads(), it affects the speed of fit(), never its result. `request` must outlive it. Not
+/// thread-safe.
 class FitMemo {
  public:
   explicit FitMemo(const model::GpuRequest& request);
@@ -55,6 +56,14 @@ class FitMemo {
   /// a number (GpuInfo::model_id) is compared only once. Comparisons count as search steps.
   [[nodiscard]] ContainerBits containers_taking(const model::GpuInfo& gpu) {
     return any_model_ ? ~ContainerBits{0} : containers_naming(gpu);
+  }
+
+  /// Whether fit() offers GPUs that differ only in their load as different GPUs, because scores
+  /// depend on the load. Initially false. Whether the request fits does not depend on it.
+  void compare_loads(bool compares_loads) { compares_loads_ = compares_loads; }
+  /// Whether fit() may offer only one of these two GPUs of one node.
+  [[nodiscard]] bool are_interchangeable(const model::GpuState& a, const model::GpuState& b) const {
+    return a.is_interchangeable_with(b) && (!compares_loads_ || a.info->load == b.info->load);
   }
 
   /// The MIG table of a card, by the GPU's model and memory; null: the card has none. Remembers the
@@ -90,14 +99,15 @@ class FitMemo {
     const model::MigTable* table = nullptr;
   };
   std::vector<KnownCard> cards_;  // by GpuInfo::model_id; empty: not used yet
+  bool compares_loads_ = false;
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
 };
 
 /// Finds placements of memo.request() on `node`. Clears `placements` and adds the placements to it:
 ///   - For one GPU, all placements in ascending order of GPU position. Of adjacent GPUs in the same
-///     state (GpuState::is_interchangeable_with) only the first is offered. Starts of a slice on
-///     one GPU are in the order of mig::least_blocking_starts().
+///     state (FitMemo::are_interchangeable) only the first is offered. Starts of a slice on one
+///     GPU are in the order of mig::least_blocking_starts().
 ///   - For several GPUs, different placements up to a limit.
 ///   - For a kubelet-assigned or an empty request, one placement without allocations.
 /// Returns kNone if there is a placement, else the reason why there is none. If the reason is that

@@ -72,6 +72,14 @@ struct Slice {
 /// start.
 [[nodiscard]] std::optional<MigPlacement> find_placement(const MigTable& table, const Slice& slice);
 
+/// How much of a GPU is in use, as the node's agent measures it: in percent, in steps of 10.
+struct GpuLoad {
+  std::uint8_t memory_percent = 0;
+  std::uint8_t compute_percent = 0;
+
+  friend bool operator==(const GpuLoad&, const GpuLoad&) = default;
+};
+
 struct GpuInfo {
   int index = 0;
   std::string uuid;  // empty if the GPU is identified only by its index
@@ -93,6 +101,7 @@ struct GpuInfo {
   /// table has no number, for the reasons given at `model_id`.
   std::uint8_t mig_table_id = 0;
   AxisMask failed_memory_slices = 0;  // memory slices where the agent failed to create a slice
+  std::optional<GpuLoad> load;        // only for scores; nullopt: the node's agent does not say
 
   friend bool operator==(const GpuInfo&, const GpuInfo&) = default;
 };
@@ -121,6 +130,15 @@ inline constexpr base::EnumNames kShareLimitsNames{std::array{
     base::EnumName{ShareLimits::kNone, "none"}, base::EnumName{ShareLimits::kDriver, "driver"},
     base::EnumName{ShareLimits::kMps, "mps"}, base::EnumName{ShareLimits::kHamiCore, "hami-core"}}};
 
+/// Node-side software of others that gives containers their GPUs and limits shares, by annotations
+/// of its own that the binding carries (label snug.dev/enforcer): NVIDIA's GPU fractioning of KAI
+/// (NvFractions), or Koordinator's koordlet.
+enum class OtherEnforcer : std::uint8_t { kNvFractions, kKoordlet };
+
+inline constexpr base::EnumNames kOtherEnforcerNames{
+    std::array{base::EnumName{OtherEnforcer::kNvFractions, "nvfractions"},
+               base::EnumName{OtherEnforcer::kKoordlet, "koordlet"}}};
+
 /// Numbers of units by the name of their resource.
 using UnitsByResource = std::map<std::string, std::int64_t, std::less<>>;
 /// The units of the resource; 0 if there are none.
@@ -141,6 +159,8 @@ struct NodeInventory {
   /// What the node's agent says in the inventory. Nullopt: no agent wrote it.
   std::optional<Enforcement> enforcement;
   std::optional<ShareLimits> share_limits;  // nullopt: unknown
+  /// Nullopt on nodes with an agent, which gives containers their GPUs itself.
+  std::optional<OtherEnforcer> other_enforcer;
   /// Whether the node has the label snug.dev/enforced=true and its agent, if it has one, says
   /// nothing else: software on the node limits each pod to its share.
   bool enforces_shares = false;

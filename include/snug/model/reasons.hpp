@@ -31,6 +31,7 @@ inline constexpr std::uint16_t kNoDistance = 1000;
   ROW(kReconfiguring,   "Reconfiguring",   false, 80,          "the MIG layout of the node's GPUs is being changed, or its last change failed")                           \
   ROW(kWrongPool,       "WrongPool",       false, 110,         "the node's pool does not take this kind of GPU pod")                                                      \
   ROW(kNodeClosed,      "NodeClosed",      false, 90,          "a pod with GPU annotations was bound to the node without a reservation, so the node takes no other")      \
+  ROW(kAgentAway,       "AgentAway",       false, 85,          "the node starts GPU containers only while its agent runs, and the agent gives no sign of life")           \
   ROW(kUnsettled,       "Unsettled",       false, kNoDistance, "the pod holds GPUs on another node from an earlier bind")                                                 \
   ROW(kOtherKind,       "OtherKind",       true,  50,          "the node holds GPU pods of the other kind (assigned by Snug or by the kubelet)")                          \
   ROW(kNotEnforced,     "NotEnforced",     false, 100,         "the policy wants shares of this namespace enforced, and the node does not count as enforced") \

@@ -73,6 +73,7 @@ struct Profile {
 
   /// Returns ceil(score / quantum). A negative score above -quantum is therefore in class 0.
   [[nodiscard]] std::int64_t score_class_of(std::int64_t score, const model::Demand& demand) const;
+  [[nodiscard]] bool reads_load() const;  // whether any term does
 };
 
 /// Returns the sum of weight * value over the profile's terms. This exact score ranks the
@@ -92,18 +93,21 @@ class ProfileChoice {
  public:
   /// Selects `profile` for all placements.
   // NOLINTNEXTLINE(google-explicit-constructor): one profile is the simplest choice.
-  ProfileChoice(const Profile& profile) : fallback_(&profile) {}
+  ProfileChoice(const Profile& profile) : fallback_(&profile), reads_load_(profile.reads_load()) {}
 
   /// Adds a row: `profile` scores placements on GPUs whose model matches a pattern in `models`. The
   /// first row that matches applies.
   void add(const std::vector<std::string>& models, const Profile& profile) {
     by_model_.push_back({&models, &profile});
     cached_by_model_ = {};
+    reads_load_ = reads_load_ || profile.reads_load();
   }
   /// Selects the profile by the model of the placement's first GPU. A placement without GPUs (of a
   /// kubelet-assigned pod) counts as one on the node's first GPU.
   [[nodiscard]] const Profile& profile_for(const model::NodeState& node,
                                            model::PlacementView placement) const;
+  /// Whether two placements on GPUs that differ only in GpuInfo::load can have different scores.
+  [[nodiscard]] bool reads_load() const { return reads_load_; }
   /// Two choices of one policy that have equal keys score every placement alike.
   [[nodiscard]] std::string cache_key() const;
 
@@ -119,6 +123,7 @@ class ProfileChoice {
   /// The results of profile_for() by GpuInfo::model_id; null: not computed yet.
   mutable std::array<const Profile*, model::kMaxModels> cached_by_model_{};
   const Profile* fallback_;
+  bool reads_load_ = false;
 };
 
 /// Selects a profile for pods. An empty list or map matches every pod and every GPU model.

@@ -30,6 +30,7 @@ struct TermRow {
   std::string_view name;  // the name of the term in policy files
   TermFunction function;
   std::string_view meaning;
+  bool reads_load = false;  // the value depends on GpuInfo::load
 };
 
 [[nodiscard]] std::span<const TermRow> all_terms();

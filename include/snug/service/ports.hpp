@@ -105,10 +105,15 @@ class LeaseSink {
   virtual void lease_changed(std::string_view resource_version) = 0;
 };
 
-/// Receives the heartbeats of the nodes' agents, from one thread.
+/// Receives the heartbeats of the nodes' agents and the state of their watch, from one thread.
 class HeartbeatSink {
  public:
   virtual ~HeartbeatSink() = default;
+  /// The watch has shown that it works.
+  virtual void stream_alive() = 0;
+  /// The watch has ended or could not begin. No renewal is reported until the next stream_alive()
+  /// or heartbeats_listed().
+  virtual void stream_lost() = 0;
   /// `heartbeats` is a complete list.
   virtual void heartbeats_listed(std::vector<model::AgentHeartbeat> heartbeats) = 0;
   virtual void heartbeat_changed(model::AgentHeartbeat heartbeat) = 0;
@@ -258,6 +263,7 @@ enum class ApiCall : std::uint8_t {
   kBind,
   kGetPod,
   kTouchRoom,              // a patch of the annotation snug.dev/room, which wakes pending pods
+  kRetryPod,               // the agent's patch of snug.dev/retry, which makes the kubelet try again
   kPatchNode,              // a patch of the mirrored capacity of a node
   kWriteMirrorParameters,  // a write or the deletion of the object MirrorParameters
   kGetLease,
@@ -280,6 +286,7 @@ inline constexpr base::EnumNames kApiCallNames{
     std::array{base::EnumName{ApiCall::kBind, "bind"},
                base::EnumName{ApiCall::kGetPod, "get_pod"},
                base::EnumName{ApiCall::kTouchRoom, "touch_room"},
+               base::EnumName{ApiCall::kRetryPod, "retry_pod"},
                base::EnumName{ApiCall::kPatchNode, "patch_node"},
                base::EnumName{ApiCall::kWriteMirrorParameters, "write_mirror_parameters"},
                base::EnumName{ApiCall::kGetLease, "get_lease"},

@@ -6,6 +6,8 @@
 //   - Both streams are alive: each has shown something within watchSilenceS, and its watch
 //     works or was lost at most watch_lost_ms ago. A stream that has never reported counts as
 //     alive.
+//   - It does not await the heartbeats of agents: a Snug that has just started would take living
+//     agents for dead ones. It waits for heartbeat_lost_ms at most, since the list may be refused.
 //
 // If a stream lags behind, Snug may learn of freed capacity late. It still knows of every binding,
 // since no other Snug binds pods while this one leads. A standby is warm if it would be ready as
@@ -58,6 +60,10 @@ class Readiness {
   void mark_alive(Resource resource, std::string_view version);
   void mark_lost(Resource resource);
 
+  /// Snug is not ready until heartbeats_applied(), or until heartbeat_lost_ms are over.
+  void await_heartbeats();
+  void heartbeats_applied() { heartbeats_deadline_ = 0; }
+
   /// Whether Snug answers the calls of kube-scheduler. Otherwise they get a 503.
   [[nodiscard]] bool is_ready() const;
   [[nodiscard]] bool is_leader() const { return leads_; }
@@ -97,6 +103,9 @@ class Readiness {
            (!leads_ && stream.listed_in_leadership > 0);
   }
   [[nodiscard]] bool is_alive(const Stream& stream) const;
+  [[nodiscard]] bool awaits_heartbeats() const;
+  /// Whether the view is fresh, for a leader or for a standby.
+  [[nodiscard]] bool is_view_fresh() const;
   [[nodiscard]] std::string why_stream_is_not(Resource resource) const;
 
   const base::Clock& clock_;
@@ -107,6 +116,7 @@ class Readiness {
   std::atomic<bool> leads_{true};
   std::atomic<bool> conflict_{false};
   std::atomic<bool> refused_call_{false};
+  std::atomic<std::int64_t> heartbeats_deadline_{0};  // in ns; 0: none are awaited
   mutable base::Mutex mutex_;
   std::array<std::string, kResourceNames.size()> stream_versions_ SNUG_GUARDED_BY(mutex_);
   std::string leader_ SNUG_GUARDED_BY(mutex_);

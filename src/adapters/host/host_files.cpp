@@ -1,16 +1,14 @@
 #include "snug/adapters/host/host_files.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
 #include "adapters/host/driver_nodes.hpp"
+#include "adapters/host/replace_file.hpp"
 #include "adapters/host/rooted_path.hpp"
 #include "snug/base/agent_limits.hpp"
 #include "snug/base/text.hpp"
@@ -29,11 +27,6 @@ constexpr std::string_view kLibraryFolders[] = {
 constexpr std::string_view kProgramFolders[] = {"usr/bin", "bin"};
 constexpr std::string_view kPrograms[] = {"nvidia-smi", "nvidia-debugdump",
                                           "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"};
-
-std::unexpected<base::Error> failed(const std::string& path, std::string_view what) {
-  return base::fail(base::ErrorCode::kUnavailable,
-                    path + ": " + std::string(what) + ": " + std::strerror(errno));
-}
 
 /// Host paths by the name in the container; sorted, so that the same files give the same list.
 using FilesByName = std::map<std::string, std::string, std::less<>>;
@@ -78,8 +71,12 @@ void add_programs(FilesByName& programs, const HostPaths& paths, std::string_vie
   }
 }
 
-base::Result<void> check_file_name(std::string_view name) {
-  const bool is_valid = name.size() <= 255 && !name.starts_with('.') && name.ends_with(".json") &&
+constexpr std::string_view kSpec = ".json";
+// Runtimes read only files that end with .json or .yaml.
+constexpr std::string_view kUnfinished = ".tmp";
+
+base::Result<void> check_file_name(std::string_view name, std::string_view ending = kSpec) {
+  const bool is_valid = name.size() <= 255 && !name.starts_with('.') && name.ends_with(ending) &&
                         name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
   if (is_valid) return {};
   return base::fail(base::ErrorCode::kInvalid, "the name of a CDI specification is " +
@@ -87,22 +84,9 @@ base::Result<void> check_file_name(std::string_view name) {
                                                    "; expected a file name that ends with .json");
 }
 
-/// Writes all bytes to a new file, which everybody may read.
-base::Result<void> write_new_file(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (file < 0) return failed(path, "cannot be created");
-  base::Result<void> result;
-  if (::fchmod(file, 0644) != 0) result = failed(path, "cannot be made readable");
-  while (result && !text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written > 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (written == 0 || errno != EINTR) {
-      result = failed(path, "cannot be written");
-    }
-  }
-  if (::close(file) != 0 && result) result = failed(path, "cannot be written");
-  return result;
+/// Also of a file that a killed agent has not finished.
+base::Result<void> check_listed_name(std::string_view name) {
+  return check_file_name(name, kUnfinished) ? base::Result<void>{} : check_file_name(name);
 }
 
 }  // namespace
@@ -147,6 +131,14 @@ base::Result<std::string> HostFiles::boot_id() {
   return text;
 }
 
+bool HostFiles::exists(std::string_view host_path) {
+  return follow_links(paths_.host_root, host_path).has_value();
+}
+
+std::string HostFiles::path_here(std::string_view host_path) const {
+  return join(paths_.host_root, host_path);
+}
+
 base::Result<void> HostFiles::write_cdi_spec(std::string_view name, std::string_view json) {
   const base::Result<void> checked = check_file_name(name);
   if (!checked) return checked;
@@ -158,22 +150,16 @@ base::Result<void> HostFiles::write_cdi_spec(std::string_view name, std::string_
   }
   std::error_code error;
   fs::create_directories(paths_.cdi_folder, error);  // if it fails, so does the next step
-  // Runtimes read only files that end with .json or .yaml.
   const std::string temporary =
-      join(paths_.cdi_folder, ".snug-" + std::to_string(::getpid()) + "-" +
-                                  std::to_string(written_.fetch_add(1)) + ".tmp");
-  ::unlink(temporary.c_str());  // left by an agent that had the same process id and was killed
-  base::Result<void> result = write_new_file(temporary, json);
-  const std::string path = join(paths_.cdi_folder, name);
-  if (result && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    result = failed(path, "cannot be replaced");
-  }
-  if (!result) ::unlink(temporary.c_str());
-  return result;
+      join(paths_.cdi_folder, std::string(name)
+                                  .append(".")
+                                  .append(std::to_string(written_.fetch_add(1)))
+                                  .append(kUnfinished));
+  return replace_file(join(paths_.cdi_folder, name), temporary, json);
 }
 
 base::Result<void> HostFiles::remove_cdi_spec(std::string_view name) {
-  const base::Result<void> checked = check_file_name(name);
+  const base::Result<void> checked = check_listed_name(name);
   if (!checked) return checked;
   const std::string path = join(paths_.cdi_folder, name);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed(path, "cannot be removed");
@@ -187,7 +173,7 @@ base::Result<std::vector<std::string>> HostFiles::cdi_specs(std::string_view pre
   if (error == std::errc::no_such_file_or_directory) return names;
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.starts_with(prefix) && check_file_name(name)) names.push_back(name);
+    if (name.starts_with(prefix) && check_listed_name(name)) names.push_back(name);
   }
   if (error) {
     return base::fail(base::ErrorCode::kUnavailable,

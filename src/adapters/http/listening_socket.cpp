@@ -64,8 +64,9 @@ base::Result<ListeningSocket> listen_on(const std::string& host, int port, int b
     if (const int fd = listen_at(*socket_address, backlog); fd >= 0)
       return ListeningSocket{fd, port_of(fd)};
   }
-  return base::fail(base::ErrorCode::kUnavailable,
-                    "cannot listen on " + address + ": " + system_message());
+  return base::fail(
+      errno == EADDRINUSE ? base::ErrorCode::kConflict : base::ErrorCode::kUnavailable,
+      "cannot listen on " + address + ": " + system_message());
 }
 
 }  // namespace snug::http

@@ -24,8 +24,8 @@ class HeartbeatFeed final : public ObjectFeed {
   /// Most clusters upgrade Snug before they have agents, and then never need the right to watch.
   [[nodiscard]] bool logs_each_failure() const override { return false; }
 
-  void alive(std::string_view) override {}
-  void lost() override {}
+  void alive(std::string_view) override { heartbeat_sink_.stream_alive(); }
+  void lost() override { heartbeat_sink_.stream_lost(); }
   void list_begins() override { listed_heartbeats_.clear(); }
   [[nodiscard]] base::Result<void> list_item(std::string_view lease_json) override {
     auto heartbeat = codec::read_heartbeat(lease_json);

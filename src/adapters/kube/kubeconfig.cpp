@@ -237,14 +237,16 @@ base::Result<ApiEndpoint> load_kubeconfig(const std::string& path, const base::L
   return endpoint;
 }
 
-base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, const std::string& folder) {
+base::Result<ApiEndpoint> in_cluster(const base::Limits& limits, std::string_view flags,
+                                     const std::string& folder) {
   const char* service_host = std::getenv("KUBERNETES_SERVICE_HOST");
   const char* service_port = std::getenv("KUBERNETES_SERVICE_PORT");
   if (service_host == nullptr || *service_host == '\0' || service_port == nullptr) {
     return base::fail(
         base::ErrorCode::kInvalid,
         "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, so this is not a pod; "
-        "give --kubeconfig FILE, or --cluster FILE for the embedded mode");
+        "give " +
+            std::string(flags));
   }
   const std::string_view host_text(service_host);
   const bool is_ipv6 = host_text.find(':') != std::string_view::npos;

@@ -44,9 +44,9 @@ void NriPlugin::State::run() {
 base::Error NriPlugin::State::serve() {
   const auto socket = RuntimeSocket::connect(options.socket_path);
   if (!socket) return socket.error();
-  const auto registration = RuntimeSession::registration(options.name, options.index);
+  RuntimeSession session({.name = options.name, .index = options.index}, sink);
+  const auto registration = session.registration();
   if (!registration) return registration.error();
-  RuntimeSession session(sink);
   auto served = socket->write(*registration, stop);
   while (served) served = exchange(*socket, session);
   return served.error();

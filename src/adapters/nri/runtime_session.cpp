@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "snug/agent/required_plugins.hpp"
 #include "snug/base/agent_limits.hpp"
 
 namespace snug::nri {
@@ -24,6 +25,11 @@ std::string success(std::string_view payload = {}) {
 /// The response to a request that cannot be read.
 std::string unreadable(const base::Error& error) {
   return agent_codec::encode_ttrpc_error(TtrpcCode::kInvalidArgument, error.message);
+}
+
+std::string started(const base::Result<void>& result) {
+  if (result) return success();
+  return agent_codec::encode_ttrpc_error(TtrpcCode::kFailedPrecondition, result.error().message);
 }
 
 /// Appends the frames of a response, or of an error if the response is too large.
@@ -57,8 +63,7 @@ RuntimeSession::~RuntimeSession() {
   if (configured_) sink_.disconnected();
 }
 
-base::Result<std::string> RuntimeSession::registration(std::string_view name,
-                                                       std::string_view index) {
+base::Result<std::string> RuntimeSession::registration() const {
   return agent_codec::encode_nri_frames(
       {.connection = agent_codec::NriConnection::kRuntime,
        .stream = 1,
@@ -66,7 +71,7 @@ base::Result<std::string> RuntimeSession::registration(std::string_view name,
        .payload = agent_codec::encode_ttrpc_request(
            {.service = std::string(agent_codec::kNriRuntimeService),
             .method = "RegisterPlugin",
-            .payload = agent_codec::encode_register_plugin(name, index)})});
+            .payload = agent_codec::encode_register_plugin(options_.name, options_.index)})});
 }
 
 base::Result<std::string> RuntimeSession::receive(std::string_view bytes) {
@@ -92,14 +97,17 @@ base::Result<std::string> RuntimeSession::receive(std::string_view bytes) {
 }
 
 const RuntimeSession::Method* RuntimeSession::find_method(std::string_view name) {
-  // The runtime calls PostCreateContainer and StopPodSandbox in newer versions, StateChange in
-  // older.
+  // The runtime calls PostCreateContainer, StartContainer, RemoveContainer and StopPodSandbox in
+  // newer versions, StateChange in older.
   static constexpr std::array kMethods{
       Method{"Configure", &RuntimeSession::configure},
       Method{"Synchronize", &RuntimeSession::synchronize},
       Method{"CreateContainer", &RuntimeSession::create_container},
       Method{"ValidateContainerAdjustment", &RuntimeSession::validate_container},
       Method{"PostCreateContainer", &RuntimeSession::container_created},
+      Method{"StartContainer", &RuntimeSession::start_container},
+      Method{"StopContainer", &RuntimeSession::container_ended},
+      Method{"RemoveContainer", &RuntimeSession::container_ended},
       Method{"StopPodSandbox", &RuntimeSession::sandbox_stopped},
       Method{"StateChange", &RuntimeSession::state_change},
       Method{"Shutdown", &RuntimeSession::acknowledge},
@@ -115,7 +123,7 @@ std::string RuntimeSession::answer(std::string_view request_bytes) {
   if (request->service != agent_codec::kNriPluginService || method == nullptr) {
     return agent_codec::encode_ttrpc_error(
         TtrpcCode::kUnimplemented,
-        "snug-agent does not have the method " + request->service + "/" + request->method);
+        "this plug-in does not have the method " + request->service + "/" + request->method);
   }
   if (!configured_ && method->handle != &RuntimeSession::configure) {
     return agent_codec::encode_ttrpc_error(TtrpcCode::kFailedPrecondition,
@@ -127,11 +135,10 @@ std::string RuntimeSession::answer(std::string_view request_bytes) {
 std::string RuntimeSession::configure(std::string_view payload) {
   auto request = agent_codec::decode_configure(payload);
   if (!request) return unreadable(request.error());
-  runtime_ = {.name = std::move(request->runtime_name),
-              .version = std::move(request->runtime_version)};
+  runtime_.name = std::move(request->runtime_name);
+  runtime_.version = std::move(request->runtime_version);
   configured_ = true;
-  std::vector<NriEvent> events{NriEvent::kCreateContainer, NriEvent::kPostCreateContainer,
-                               NriEvent::kStopPodSandbox};
+  std::vector<NriEvent> events = options_.events;
   if (sink_.connected(runtime_)) events.push_back(NriEvent::kValidateContainerAdjustment);
   return success(agent_codec::encode_configured(events));
 }
@@ -146,7 +153,7 @@ std::string RuntimeSession::synchronize(std::string_view payload) {
     containers_ = {};
     return agent_codec::encode_ttrpc_error(
         TtrpcCode::kResourceExhausted,
-        "the agent can hold " + std::to_string(kMaxObjects) + " pods and containers");
+        "this plug-in can hold " + std::to_string(kMaxObjects) + " pods and containers");
   }
   if (!part->more) {
     sink_.synchronized(std::exchange(sandboxes_, {}), std::exchange(containers_, {}));
@@ -158,10 +165,13 @@ std::string RuntimeSession::synchronize(std::string_view payload) {
 std::string RuntimeSession::create_container(std::string_view payload) {
   const auto request = agent_codec::decode_container_request(payload);
   if (!request) return unreadable(request.error());
-  const auto adjustment = sink_.create_container(request->sandbox, request->container);
-  if (adjustment) return success(agent_codec::encode_created(*adjustment));
-  return agent_codec::encode_ttrpc_error(TtrpcCode::kFailedPrecondition,
-                                         adjustment.error().message);
+  auto adjustment = sink_.create_container(request->sandbox, request->container);
+  if (!adjustment) {
+    return agent_codec::encode_ttrpc_error(TtrpcCode::kFailedPrecondition,
+                                           adjustment.error().message);
+  }
+  agent::mark_if_required(request->sandbox, request->container, options_.name, *adjustment);
+  return success(agent_codec::encode_created(*adjustment));
 }
 
 std::string RuntimeSession::validate_container(std::string_view payload) {
@@ -181,6 +191,19 @@ std::string RuntimeSession::container_created(std::string_view payload) {
   return success();
 }
 
+std::string RuntimeSession::start_container(std::string_view payload) {
+  const auto request = agent_codec::decode_container_request(payload);
+  if (!request) return unreadable(request.error());
+  return started(sink_.start_container(request->sandbox, request->container));
+}
+
+std::string RuntimeSession::container_ended(std::string_view payload) {
+  const auto request = agent_codec::decode_container_request(payload);
+  if (!request) return unreadable(request.error());
+  sink_.container_ended(request->container.id);
+  return success();
+}
+
 std::string RuntimeSession::sandbox_stopped(std::string_view payload) {
   const auto request = agent_codec::decode_container_request(payload);
   if (!request) return unreadable(request.error());
@@ -193,6 +216,10 @@ std::string RuntimeSession::state_change(std::string_view payload) {
   if (!request) return unreadable(request.error());
   if (request->event == static_cast<int>(NriEvent::kPostCreateContainer)) {
     sink_.container_created(request->sandbox, request->container);
+  } else if (request->event == static_cast<int>(NriEvent::kStartContainer)) {
+    return started(sink_.start_container(request->sandbox, request->container));
+  } else if (request->event == static_cast<int>(NriEvent::kRemoveContainer)) {
+    sink_.container_ended(request->container.id);
   } else if (request->event == static_cast<int>(NriEvent::kStopPodSandbox)) {
     sink_.sandbox_stopped(request->sandbox);
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "snug/agent_codec/nri_messages.hpp"
@@ -17,15 +18,25 @@ namespace snug::nri {
 
 class RuntimeSession {
  public:
-  explicit RuntimeSession(agent_service::RuntimeSink& sink) : sink_(sink) {}
+  struct Options {
+    std::string name;   // of the plug-in
+    std::string index;  // two digits
+    /// What the plug-in subscribes to, besides validations if the sink wants them.
+    std::vector<agent_codec::NriEvent> events{
+        agent_codec::NriEvent::kCreateContainer, agent_codec::NriEvent::kPostCreateContainer,
+        agent_codec::NriEvent::kStartContainer,  agent_codec::NriEvent::kStopContainer,
+        agent_codec::NriEvent::kRemoveContainer, agent_codec::NriEvent::kStopPodSandbox};
+  };
+
+  RuntimeSession(Options options, agent_service::RuntimeSink& sink)
+      : options_(std::move(options)), sink_(sink) {}
   /// Calls disconnected() of the sink, if connected() was called.
   ~RuntimeSession();
   RuntimeSession(const RuntimeSession&) = delete;
   RuntimeSession& operator=(const RuntimeSession&) = delete;
 
   /// Returns the bytes that register the plug-in.
-  [[nodiscard]] static base::Result<std::string> registration(std::string_view name,
-                                                              std::string_view index);
+  [[nodiscard]] base::Result<std::string> registration() const;
   /// Takes bytes from the runtime, and returns the bytes to send to it. After an error the
   /// connection must be closed.
   [[nodiscard]] base::Result<std::string> receive(std::string_view bytes);
@@ -47,10 +58,13 @@ class RuntimeSession {
   std::string create_container(std::string_view payload);
   std::string validate_container(std::string_view payload);
   std::string container_created(std::string_view payload);
+  std::string start_container(std::string_view payload);
+  std::string container_ended(std::string_view payload);
   std::string sandbox_stopped(std::string_view payload);
   std::string state_change(std::string_view payload);
   std::string acknowledge(std::string_view payload);
 
+  const Options options_;
   agent_service::RuntimeSink& sink_;
   agent_codec::NriDecoder decoder_;
   agent_service::RuntimeView runtime_;

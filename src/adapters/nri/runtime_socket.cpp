@@ -73,7 +73,7 @@ base::Result<void> RuntimeSocket::wait(short events, const StopSignal& stop) con
     return unavailable("poll", errno);
   }
   if (waiting[1].revents == 0) return {};
-  return base::fail(base::ErrorCode::kUnavailable, "the agent ends the connection");
+  return base::fail(base::ErrorCode::kUnavailable, "the plug-in ends the connection");
 }
 
 base::Result<void> RuntimeSocket::read(std::string& bytes, const StopSignal& stop) const {

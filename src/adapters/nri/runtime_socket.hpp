@@ -49,6 +49,8 @@ class StopSignal {
 class RuntimeSocket {
  public:
   [[nodiscard]] static base::Result<RuntimeSocket> connect(const std::string& path);
+  /// A socket that is connected already; it is closed by the destructor.
+  [[nodiscard]] static RuntimeSocket adopt(int fd) { return RuntimeSocket{FileDescriptor{fd}}; }
 
   /// Waits for bytes and replaces those in `bytes`, up to nri_frame_bytes.
   [[nodiscard]] base::Result<void> read(std::string& bytes, const StopSignal& stop) const;
@@ -58,7 +60,7 @@ class RuntimeSocket {
   explicit RuntimeSocket(FileDescriptor socket) : socket_(std::move(socket)) {}
   [[nodiscard]] base::Result<void> wait(short events, const StopSignal& stop) const;
 
-  FileDescriptor socket_;  // non-blocking
+  FileDescriptor socket_;  // non-blocking, if it was connected here
 };
 
 }  // namespace snug::nri

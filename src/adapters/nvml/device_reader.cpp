@@ -48,16 +48,18 @@ std::expected<std::string, Status> read_bus(const abi::Functions& nvml, abi::Dev
   return kernel_form(pci.bus_id);
 }
 
-std::expected<base::MebiBytes, Status> read_memory(const abi::Functions& nvml, abi::Device device) {
+/// Of the whole GPU, in bytes.
+std::expected<abi::Memory, Status> read_bytes(const abi::Functions& nvml, abi::Device device) {
   abi::Memory2 memory{.version = abi::struct_version<abi::Memory2>(2)};
+  abi::Memory plain{};
   Status status = abi::call(nvml.nvmlDeviceGetMemoryInfo_v2, device, &memory);
   if (status == Status::kFunctionNotFound || status == Status::kArgumentVersionMismatch) {
-    abi::Memory plain{};
     status = abi::call(nvml.nvmlDeviceGetMemoryInfo, device, &plain);
-    memory.total = plain.total;
+  } else {
+    plain = {.total = memory.total, .free = memory.free, .used = memory.used};
   }
   if (status != Status::kSuccess) return std::unexpected(status);
-  return base::MebiBytes{static_cast<std::int64_t>(memory.total / kMebi)};
+  return plain;
 }
 
 /// NVML's own function for this is about GPUs that are NUMA nodes themselves.
@@ -133,6 +135,14 @@ bool is_lost(Status status) {
          status == Status::kNotReady || status == Status::kUnknown;
 }
 
+bool is_gone(Status status) { return is_lost(status) || is_driver_gone(status); }
+
+std::expected<base::MebiBytes, Status> read_memory(const abi::Functions& nvml, abi::Device device) {
+  const auto memory = read_bytes(nvml, device);
+  if (!memory) return std::unexpected(memory.error());
+  return base::MebiBytes{static_cast<std::int64_t>(memory->total / kMebi)};
+}
+
 std::expected<std::string, Status> read_uuid(const abi::Functions& nvml, abi::Device device) {
   return read_text<abi::kUuidBytes>(nvml.nvmlDeviceGetUUID, device);
 }
@@ -162,6 +172,20 @@ std::expected<agent::DeviceReport, Status> read_device(const abi::Functions& nvm
   if (const Status mig = read_mig(nvml, device, report); mig != Status::kSuccess)
     return std::unexpected(mig);
   return report;
+}
+
+std::expected<UsagePercent, Status> read_usage(const abi::Functions& nvml, abi::Device device) {
+  const auto memory = read_bytes(nvml, device);
+  if (!memory) return std::unexpected(memory.error());
+  abi::Utilization utilization{};
+  const Status status = abi::call(nvml.nvmlDeviceGetUtilizationRates, device, &utilization);
+  if (status != Status::kSuccess && status != Status::kNotSupported &&
+      status != Status::kFunctionNotFound)
+    return std::unexpected(status);
+  const unsigned long long used = std::min(memory->used, memory->total);
+  return UsagePercent{
+      .memory_percent = memory->total == 0 ? 0 : static_cast<int>(used * 100 / memory->total),
+      .compute_percent = static_cast<int>(std::min(utilization.gpu, 100U))};
 }
 
 std::vector<std::vector<int>> read_nvlinks(const abi::Functions& nvml,

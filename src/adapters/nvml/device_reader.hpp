@@ -18,6 +18,17 @@ namespace snug::nvml {
 [[nodiscard]] std::expected<std::string, abi::Status> read_uuid(const abi::Functions& nvml,
                                                                 abi::Device device);
 
+/// Of the whole GPU.
+[[nodiscard]] std::expected<base::MebiBytes, abi::Status> read_memory(const abi::Functions& nvml,
+                                                                      abi::Device device);
+
+struct UsagePercent {
+  int memory_percent = 0;
+  int compute_percent = 0;  // 0 if the GPU does not say, as in MIG mode
+};
+[[nodiscard]] std::expected<UsagePercent, abi::Status> read_usage(const abi::Functions& nvml,
+                                                                  abi::Device device);
+
 /// A GPU for read_nvlinks(); without handle (null) it has no links.
 struct LinkedGpu {
   abi::Device device = nullptr;
@@ -32,5 +43,7 @@ struct LinkedGpu {
 [[nodiscard]] bool is_lost(abi::Status status);
 /// Whether it means that the driver does not answer at all until then.
 [[nodiscard]] bool is_driver_gone(abi::Status status);
+/// Either.
+[[nodiscard]] bool is_gone(abi::Status status);
 
 }  // namespace snug::nvml

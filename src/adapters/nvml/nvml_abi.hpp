@@ -24,6 +24,7 @@ enum class Status : unsigned int {
   kFunctionNotFound = 13,
   kGpuIsLost = 15,
   kResetRequired = 16,
+  kOperatingSystem = 17,
   kVersionMismatch = 18,  // of library and driver
   kInUse = 19,
   kInsufficientResources = 23,
@@ -92,6 +93,7 @@ inline constexpr unsigned kGpuProfiles = 0x12;
 /// Numbers of compute instance profiles: the count of compute slices decides.
 enum class ComputeProfile : unsigned int { k1 = 0, k2 = 1, k3 = 2, k4 = 3, k7 = 4 };
 inline constexpr unsigned kComputeProfiles = 0x9;
+inline constexpr unsigned kSharedEngines = 0;  // the engine profile of compute instances
 
 struct PciInfo {
   char legacy_bus_id[16];
@@ -241,6 +243,13 @@ struct DeviceAttributes {
   unsigned long long memory_mib;
 };
 
+/// What processes of a cgroup can allocate on a GPU.
+struct MemoryLimits {
+  const char* cgroup;       // its path in the file system
+  unsigned long long soft;  // bytes that are kept for it
+  unsigned long long hard;  // bytes; allocations beyond them fail
+};
+
 /// The first member of a versioned structure.
 template <typename Struct>
 [[nodiscard]] constexpr unsigned struct_version(unsigned version) {
@@ -265,6 +274,9 @@ template <typename Struct>
   ROW(nvmlDeviceGetMemoryInfo_v2, Status, (Device, Memory2*))                                          \
   ROW(nvmlDeviceGetUtilizationRates, Status, (Device, Utilization*))                                   \
   ROW(nvmlDeviceGetComputeRunningProcesses_v3, Status, (Device, unsigned*, Process*))                  \
+  ROW(nvmlDeviceGetGraphicsRunningProcesses_v3, Status, (Device, unsigned*, Process*))                 \
+  ROW(nvmlDeviceGetMPSComputeRunningProcesses_v3, Status, (Device, unsigned*, Process*))               \
+  ROW(nvmlDeviceSetMemoryLimits_v1, Status, (Device, MemoryLimits*))                                   \
   ROW(nvmlDeviceGetFieldValues, Status, (Device, int, FieldValue*))                                    \
   ROW(nvmlDeviceGetNvLinkState, Status, (Device, unsigned, unsigned*))                                 \
   ROW(nvmlDeviceGetNvLinkRemotePciInfo_v2, Status, (Device, unsigned, PciInfo*))                       \

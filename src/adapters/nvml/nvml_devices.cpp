@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "adapters/nvml/device_reader.hpp"
+#include "adapters/nvml/memory_limiter.hpp"
 #include "adapters/nvml/nvml_library.hpp"
+#include "adapters/nvml/slice_maker.hpp"
 #include "snug/base/mutex.hpp"
 
 namespace snug::nvml {
@@ -16,9 +18,14 @@ namespace {
 
 using abi::Status;
 using agent_service::DeviceEvent;
+using agent_service::DeviceUsage;
 using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLongestWait{base::agent_limits::driver_wait_ms};
+
+std::unexpected<base::Error> not_open() {
+  return base::fail(base::ErrorCode::kUnavailable, "the driver does not answer");
+}
 
 bool is_no_driver(Status status) {
   return status == Status::kLibraryNotFound || status == Status::kDriverNotLoaded ||
@@ -43,6 +50,12 @@ class NvmlDevices::State {
 
   base::Result<agent::NodeDevices> read();
   base::Result<std::optional<DeviceEvent>> wait_for_event(std::chrono::milliseconds timeout);
+  /// Null: the driver does not answer. For the reading thread.
+  [[nodiscard]] const NvmlLibrary* library() const { return library_.get(); }
+  bool can_limit();
+  base::Result<void> limit_memory(std::string_view gpu_uuid, std::string_view cgroup_path,
+                                  base::MebiBytes limit);
+  base::Result<std::vector<DeviceUsage>> read_usage();
 
  private:
   /// The devices of one read, by index; null where the driver has no handle.
@@ -76,7 +89,11 @@ class NvmlDevices::State {
   EventSource events_ SNUG_GUARDED_BY(mutex_);
   std::map<abi::Device, std::string> uuids_ SNUG_GUARDED_BY(mutex_);  // of the handles in events
   bool waiting_ SNUG_GUARDED_BY(mutex_) = false;                      // a thread uses `events_`
-  bool stale_ SNUG_GUARDED_BY(mutex_) = false;  // the library must be opened anew
+  /// For threads that limit memory; null: not open. Not closed while `limiting_` threads use it.
+  const NvmlLibrary* limiter_ SNUG_GUARDED_BY(mutex_) = nullptr;
+  int limiting_ SNUG_GUARDED_BY(mutex_) = 0;
+  bool can_limit_ SNUG_GUARDED_BY(mutex_) = false;  // the library that was opened last
+  bool stale_ SNUG_GUARDED_BY(mutex_) = false;      // the library must be opened anew
 };
 
 bool NvmlDevices::State::reopening_is_due() {
@@ -90,6 +107,9 @@ Status NvmlDevices::State::open() {
     auto library = NvmlLibrary::open(path);
     if (library) {
       library_ = std::make_unique<NvmlLibrary>(std::move(*library));
+      const base::MutexLock lock(mutex_);
+      limiter_ = library_.get();
+      can_limit_ = can_limit_memory(*library_);
       return Status::kSuccess;
     }
     status = library.error();
@@ -102,7 +122,8 @@ void NvmlDevices::State::close() {
   if (!library_) return;
   base::MutexLock lock(mutex_);
   const EventSource old = std::exchange(events_, {});
-  changed_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return !waiting_; });
+  limiter_ = nullptr;
+  changed_.wait(mutex_, [this]() SNUG_REQUIRES(mutex_) { return !waiting_ && limiting_ == 0; });
   uuids_.clear();
   stale_ = false;
   lock.unlock();
@@ -119,7 +140,7 @@ void NvmlDevices::State::open_events(const Handles& handles) {
   if (nvml.nvmlEventSetWait_v2 == nullptr ||
       abi::call(nvml.nvmlEventSetCreate, &source.set) != Status::kSuccess)
     return;
-  const base::MutexLock lock(mutex_);
+  std::map<abi::Device, std::string> uuids;
   for (const auto& [index, device] : handles) {
     unsigned long long types = 0;
     if (device == nullptr || lost_.contains(index)) continue;
@@ -128,8 +149,10 @@ void NvmlDevices::State::open_events(const Handles& handles) {
       continue;
     if (abi::call(nvml.nvmlDeviceRegisterEvents, device, abi::kXidEvent, source.set) ==
         Status::kSuccess)
-      uuids_[device] = last_[index].uuid;
+      uuids[device] = last_[index].uuid;
   }
+  const base::MutexLock lock(mutex_);
+  uuids_ = std::move(uuids);
   events_ = source;
   changed_.notify_all();
 }
@@ -228,6 +251,27 @@ base::Result<agent::NodeDevices> NvmlDevices::State::read() {
   return base::fail(base::ErrorCode::kUnavailable, message);
 }
 
+base::Result<std::vector<DeviceUsage>> NvmlDevices::State::read_usage() {
+  std::vector<DeviceUsage> usage;
+  if (!library_) return usage;
+  const abi::Functions& nvml = library_->functions();
+  unsigned count = 0;
+  const Status status = abi::call(nvml.nvmlDeviceGetCount_v2, &count);
+  if (status != Status::kSuccess)
+    return base::fail(base::ErrorCode::kUnavailable, library_->text_of(status));
+  for (unsigned index = 0; index < count; ++index) {
+    abi::Device device = nullptr;
+    if (abi::call(nvml.nvmlDeviceGetHandleByIndex_v2, index, &device) != Status::kSuccess) continue;
+    auto uuid = read_uuid(nvml, device);
+    const auto gpu_usage = nvml::read_usage(nvml, device);
+    if (!uuid || !gpu_usage) continue;
+    usage.push_back({.uuid = *std::move(uuid),
+                     .memory_percent = gpu_usage->memory_percent,
+                     .compute_percent = gpu_usage->compute_percent});
+  }
+  return usage;
+}
+
 base::Result<std::optional<DeviceEvent>> NvmlDevices::State::wait_for_event(
     std::chrono::milliseconds timeout) {
   const auto deadline = Steady::now() + timeout;
@@ -255,15 +299,57 @@ base::Result<std::optional<DeviceEvent>> NvmlDevices::State::wait_for_event(
   }
 }
 
+bool NvmlDevices::State::can_limit() {
+  const base::MutexLock lock(mutex_);
+  return can_limit_;
+}
+
+base::Result<void> NvmlDevices::State::limit_memory(std::string_view gpu_uuid,
+                                                    std::string_view cgroup_path,
+                                                    base::MebiBytes limit) {
+  base::MutexLock lock(mutex_);
+  const NvmlLibrary* library = limiter_;
+  if (library == nullptr) return not_open();
+  ++limiting_;
+  lock.unlock();
+  auto limited = limit_cgroup(*library, gpu_uuid, cgroup_path, limit);
+  lock.lock();
+  --limiting_;
+  changed_.notify_all();
+  return limited;
+}
+
 NvmlDevices::NvmlDevices(NvmlOptions options)
     : state_(std::make_unique<State>(std::move(options))) {}
 NvmlDevices::~NvmlDevices() = default;
 
 base::Result<agent::NodeDevices> NvmlDevices::read() { return state_->read(); }
 
+base::Result<std::vector<DeviceUsage>> NvmlDevices::read_usage() { return state_->read_usage(); }
+
 base::Result<std::optional<DeviceEvent>> NvmlDevices::wait_for_event(
     std::chrono::milliseconds timeout) {
   return state_->wait_for_event(timeout);
+}
+
+base::Result<void> NvmlDevices::create_slice(std::string_view gpu_uuid, std::string_view profile,
+                                             int start) {
+  const NvmlLibrary* library = state_->library();
+  if (library == nullptr) return not_open();
+  return make_slice(*library, gpu_uuid, profile, start);
+}
+
+base::Result<void> NvmlDevices::destroy_instance(std::string_view gpu_uuid, int gpu_instance) {
+  const NvmlLibrary* library = state_->library();
+  if (library == nullptr) return not_open();
+  return destroy_slice(*library, gpu_uuid, gpu_instance);
+}
+
+bool NvmlDevices::can_limit() { return state_->can_limit(); }
+
+base::Result<void> NvmlDevices::limit_memory(std::string_view gpu_uuid,
+                                             std::string_view cgroup_path, base::MebiBytes limit) {
+  return state_->limit_memory(gpu_uuid, cgroup_path, limit);
 }
 
 }  // namespace snug::nvml

@@ -18,8 +18,8 @@ std::expected<NvmlLibrary, Status> NvmlLibrary::open(const std::string& path) {
   using abi::ComputeInstance, abi::ComputeInstanceInfo, abi::ComputeProfileInfo,
       abi::ComputeProfileInfo2, abi::Device, abi::DeviceAttributes, abi::EventData, abi::EventSet,
       abi::FieldValue, abi::GpuInstance, abi::GpuInstanceInfo, abi::GpuProfileInfo,
-      abi::GpuProfileInfo2, abi::Memory, abi::Memory2, abi::PciInfo, abi::SlicePlacement,
-      abi::Process, abi::Utilization;
+      abi::GpuProfileInfo2, abi::Memory, abi::Memory2, abi::MemoryLimits, abi::PciInfo,
+      abi::SlicePlacement, abi::Process, abi::Utilization;
   SNUG_NVML_FUNCTIONS(SNUG_NVML_FIND)
 #undef SNUG_NVML_FIND
   if (const Status status = abi::call(functions.nvmlInit_v2); status != Status::kSuccess) {

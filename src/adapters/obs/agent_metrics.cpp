@@ -35,6 +35,13 @@ class AgentRegistry final : public PrometheusAgentMetrics {
       answers_[static_cast<std::size_t>(answer)] =
           &creations_.Add({{"answer", std::string(agent_service::kCreationAnswerNames[answer])}});
     }
+    for (const auto change : agent_service::kSliceChangeNames.values()) {
+      for (const bool ok : {true, false}) {
+        slice_changes_[{change, ok}] = &slice_change_family_.Add(
+            {{"change", std::string(agent_service::kSliceChangeNames[change])},
+             {"result", ok ? "ok" : "error"}});
+      }
+    }
     for (const auto call : service::kApiCallNames.values()) {
       for (const bool ok : {true, false}) {
         requests_[{call, ok}] = &request_family_.Add(
@@ -53,10 +60,12 @@ class AgentRegistry final : public PrometheusAgentMetrics {
   void validation_answered(bool accepted) override {
     (accepted ? accepted_ : rejected_).Increment();
   }
-  void audited(std::int64_t violations, std::int64_t outside) override {
-    violations_.Set(static_cast<double>(violations));
-    outside_.Set(static_cast<double>(outside));
+  void audited(const agent_service::AuditCounts& counts) override {
+    foreign_.Set(static_cast<double>(counts.foreign_gpu));
+    stale_.Set(static_cast<double>(counts.stale_devices));
+    outside_.Set(static_cast<double>(counts.outside_guarantee));
   }
+  void violator_stopped(bool ok) override { (ok ? stopped_ : not_stopped_).Increment(); }
   void devices_read(bool ok, std::int64_t healthy, std::int64_t unhealthy) override {
     driver_answers_.Set(ok ? 1 : 0);
     if (!ok) return;
@@ -66,6 +75,14 @@ class AgentRegistry final : public PrometheusAgentMetrics {
   void runtime_connected(bool connected) override { runtime_.Set(connected ? 1 : 0); }
   void fails_closed(bool closed) override { fails_closed_.Set(closed ? 1 : 0); }
   void node_written(bool ok) override { (ok ? nodes_written_ : nodes_failed_).Increment(); }
+
+  void slice_changed(agent_service::SliceChange change, bool ok) override {
+    slice_changes_.at({change, ok})->Increment();
+  }
+  void slices_counted(std::int64_t idle, std::int64_t failed) override {
+    idle_slices_.Set(static_cast<double>(idle));
+    failed_slices_.Set(static_cast<double>(failed));
+  }
 
   void api_request(service::ApiCall call, bool ok, std::int64_t) override {
     requests_.at({call, ok})->Increment();
@@ -111,9 +128,17 @@ class AgentRegistry final : public PrometheusAgentMetrics {
       counter("snug_agent_validations_total", "Validations of containers, by the answer");
   Counter& accepted_ = validations_.Add({{"answer", "accepted"}});
   Counter& rejected_ = validations_.Add({{"answer", "rejected"}});
-  Gauge& violations_ = gauge("snug_agent_audit_violations",
-                             "Running containers that have a GPU which they should not have")
-                           .Add({});
+  Family<Gauge>& violations_ =
+      gauge("snug_agent_audit_violations",
+            "Running containers that have a GPU which they should not have, by the finding");
+  Gauge& foreign_ = violations_.Add({{"kind", "foreign-gpu"}});
+  Gauge& stale_ = violations_.Add({{"kind", "stale-devices"}});
+  Family<Counter>& stops_ =
+      counter("snug_agent_stopped_violators_total",
+              "Containers with a GPU which they should not have that the agent stopped, or could "
+              "not stop");
+  Counter& stopped_ = stops_.Add({{"result", "ok"}});
+  Counter& not_stopped_ = stops_.Add({{"result", "error"}});
   Gauge& outside_ = gauge("snug_agent_audit_unconfined",
                           "Running containers that can reach every device: privileged, or with "
                           "such a host path")
@@ -129,9 +154,18 @@ class AgentRegistry final : public PrometheusAgentMetrics {
                                "1: the runtime refuses GPU containers while the agent is away")
                              .Add({});
   Family<Counter>& node_writes_ =
-      counter("snug_agent_node_writes_total", "Writes of the inventory and the label of the node");
+      counter("snug_agent_node_writes_total",
+              "Writes of the inventory, the usage and the label of the node");
   Counter& nodes_written_ = node_writes_.Add({{"result", "ok"}});
   Counter& nodes_failed_ = node_writes_.Add({{"result", "error"}});
+  Family<Counter>& slice_change_family_ =
+      counter("snug_agent_slice_changes_total",
+              "MIG slices that the agent created or destroyed, or tried to");
+  std::map<std::pair<agent_service::SliceChange, bool>, Counter*> slice_changes_;
+  Family<Gauge>& slices_ = gauge(
+      "snug_agent_slices", "MIG slices that are idle, and reserved ones that could not be made");
+  Gauge& idle_slices_ = slices_.Add({{"state", "idle"}});
+  Gauge& failed_slices_ = slices_.Add({{"state", "failed"}});
   Family<Counter>& request_family_ =
       counter("snug_api_requests_total", "Requests to the API server");
   std::map<std::pair<service::ApiCall, bool>, Counter*> requests_;

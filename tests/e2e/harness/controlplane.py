@@ -45,8 +45,8 @@ AUDIT_POLICY = {
 
 
 def build_programs(build=BUILD, version=None):
-    """The folder of the built programs; None where there is no Go to build them with. `version`: of
-    Kubernetes, such as 1.30, instead of the newest."""
+    """The folder of the built programs; None where there is no Go to build them with. `version`: what to build
+    instead of the default, such as Kubernetes 1.30."""
     code, folder = output_of([build, version] if version else [build])
     if code == NO_GO:
         return None

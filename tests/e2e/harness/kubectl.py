@@ -33,9 +33,9 @@ class Kubectl:
         """(exit code, what the plug-in printed)."""
         return all_output_of([self._program, "snug", *words], self._env, None)
 
-    def shell(self, commands, env):
+    def shell(self, commands, env, seconds=60):
         """(exit code, what bash printed), with kubectl and its plug-in in the path."""
-        return all_output_of(["bash", "-ec", commands], {**self._env, **env}, None)
+        return all_output_of(["bash", "-ec", commands], {**self._env, **env}, None, seconds)
 
     def completions(self, *words):
         """The lines with which kubectl completes the last of the words."""

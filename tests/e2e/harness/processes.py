@@ -1,7 +1,9 @@
 """Processes that are surely ended, ports that are free, and waits that have an end."""
 
+import errno
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -12,10 +14,20 @@ TAIL_LINES = 25
 
 
 def free_port():
-    """A TCP port of the loopback interface on which no process listens at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A TCP port on which no process listens at this moment. The kernel gives it to no connection where
+    net.ipv4.ip_local_port_range begins above 20000: it is still free when the program that is to have it starts later."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = range(10000, max(first, 20000))
+    for port in random.sample(ports, 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                return port
+    raise RuntimeError(f"of 100 ports from {ports.start} to {ports.stop - 1} all are in use")
 
 
 def wait_until(what, condition, seconds=30.0, every=0.05):
@@ -41,10 +53,10 @@ def output_of(command):
     return done.returncode, done.stdout
 
 
-def all_output_of(command, env, text):
-    """(exit code, both outputs in one) of a program that reads `text`, and ends in a minute."""
+def all_output_of(command, env, text, seconds=60):
+    """(exit code, both outputs in one) of a program that reads `text`, and ends in time."""
     done = subprocess.run(command, input=text or "", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env={**os.environ, **env}, text=True, check=False, timeout=60)
+                          env={**os.environ, **env}, text=True, check=False, timeout=seconds)
     return done.returncode, done.stdout
 
 

@@ -1,14 +1,18 @@
 """Finds scenarios, runs them against one control plane, and prints one line for each and a summary."""
 
 import argparse
+import pathlib
 import signal
 import sys
 import time
+import traceback
 import unittest
 
 from . import extender
 from .processes import TAIL_LINES
 from .scenario import Scenario, Session
+
+MAX_REASON = 600  # characters
 
 
 class CannotRun(Exception):
@@ -26,6 +30,7 @@ class Lines(unittest.TestResult):
         self._bad = False
         self._skipped = None  # why
         self.passed = self.failed = 0
+        self._reasons = []
 
     def startTest(self, test):
         super().startTest(test)
@@ -50,19 +55,28 @@ class Lines(unittest.TestResult):
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self._report(test, self.failures[-1][1])
+        self._report(test, err, self.failures[-1][1])
 
     def addError(self, test, err):
         super().addError(test, err)
-        self._report(test, self.errors[-1][1])
+        self._report(test, err, self.errors[-1][1])
 
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
         if err is not None:
-            self._report(subtest, self._exc_info_to_string(err, test))
+            self._report(subtest, err, self._exc_info_to_string(err, test))
 
-    def _report(self, test, text):
+    def print_reasons(self):
+        """Prints the reasons again at the end, for readers who see only the end of a long log."""
+        for reason in self._reasons:
+            print(reason, flush=True)
+
+    def _report(self, test, err, text):
         self._bad = True
+        places = [f"{pathlib.Path(each.filename).name}:{each.lineno}" for each in reversed(traceback.extract_tb(err[2]))
+                  if "/unittest/" not in each.filename]
+        reason = " ".join(str(err[1]).split())[:MAX_REASON]
+        self._reasons.append(f"{test.id()} failed in {' < '.join(places[:4])}: {reason}")
         print(f"---- {test}\n{text}", flush=True)
         for process in self._plane.processes[self._first:]:
             print(f"---- the last {TAIL_LINES} lines of {process.stderr}\n{process.tail()}")
@@ -102,6 +116,7 @@ def run(tests, plane):
         bad = lines.failed or lines.testsRun < len(tests)
         plane.stop(keep_logs=bad)
         if bad:
+            lines.print_reasons()
             print(f"the logs of all programs are in {plane.folder}", flush=True)
     return summary(lines.passed, lines.failed, len(tests) - lines.passed - lines.failed)
 

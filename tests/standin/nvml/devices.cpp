@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -12,6 +13,7 @@ namespace standin {
 namespace {
 
 constexpr unsigned long long kMebi = 1024 * 1024;
+constexpr unsigned long long kNoLimit = ~0ULL;
 constexpr std::chrono::milliseconds kPollInterval{5};
 
 struct Events {
@@ -57,6 +59,28 @@ Status with_link(abi::Device device, unsigned link,
     bool is_switch = false;
     const std::string remote = remote_of(state, card, link, is_switch);
     return body(remote, is_switch);
+  });
+}
+
+/// The processes of one kind on the GPU or the MIG device.
+Status list_processes(const char* function, std::string_view kind, abi::Device device,
+                      unsigned& count, abi::Process* processes) {
+  return with_card(device, Access::kRead, [&](const Json& card, const Described& described) {
+    if (const Status status = refused(card, function); status != Status::kSuccess) return status;
+    std::vector<abi::Process> found;
+    for (const Json& process : card.value("processes", Json::array())) {
+      const abi::Process one{number_at(process, "pid"), process.value("used_mib", 0ULL) * kMebi,
+                             process.value("gpu_instance", abi::kNoInstance),
+                             process.value("compute_instance", abi::kNoInstance)};
+      const bool here = described.gpu_instance < 0 ||
+                        one.gpu_instance == static_cast<unsigned>(described.gpu_instance);
+      if (here && process.value("kind", "compute") == kind) found.push_back(one);
+    }
+    const bool fits = found.size() <= count;
+    count = static_cast<unsigned>(found.size());
+    if (!fits) return Status::kInsufficientSize;
+    std::ranges::copy(found, processes);
+    return Status::kSuccess;
   });
 }
 
@@ -197,20 +221,36 @@ Status nvmlDeviceGetUtilizationRates(Device device, Utilization* utilization) {
 }
 
 Status nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, Process* processes) {
-  return with_card(device, Access::kRead, [&](const Json& card, const Described& described) {
-    std::vector<Process> found;
-    for (const Json& process : card.value("processes", Json::array())) {
-      const Process one{number_at(process, "pid"), process.value("used_mib", 0ULL) * kMebi,
-                        process.value("gpu_instance", kNoInstance),
-                        process.value("compute_instance", kNoInstance)};
-      const bool here = described.gpu_instance < 0 ||
-                        one.gpu_instance == static_cast<unsigned>(described.gpu_instance);
-      if (here) found.push_back(one);
+  return list_processes(__func__, "compute", device, *count, processes);
+}
+
+Status nvmlDeviceGetGraphicsRunningProcesses_v3(Device device, unsigned* count,
+                                                Process* processes) {
+  return list_processes(__func__, "graphics", device, *count, processes);
+}
+
+Status nvmlDeviceGetMPSComputeRunningProcesses_v3(Device device, unsigned* count,
+                                                  Process* processes) {
+  return list_processes(__func__, "mps", device, *count, processes);
+}
+
+Status nvmlDeviceSetMemoryLimits_v1(Device device, MemoryLimits* limits) {
+  return with_card(device, Access::kWrite, [&](Json& card, const Described& described) {
+    if (limits == nullptr || limits->cgroup == nullptr) return Status::kInvalidArgument;
+    if (described.gpu_instance >= 0) return Status::kNotSupported;
+    const unsigned long long total =
+        static_cast<unsigned long long>(number_at(card, "memory_mib")) * kMebi;
+    const bool is_unlimited = limits->soft == 0 && limits->hard == kNoLimit;
+    if (limits->soft > limits->hard || (limits->hard > total && !is_unlimited))
+      return Status::kInvalidArgument;
+    if (!std::filesystem::is_directory(limits->cgroup)) return Status::kOperatingSystem;
+    Json& all = card["limits"];
+    if (is_unlimited) {
+      if (all.is_object()) all.erase(limits->cgroup);
+    } else {
+      all[limits->cgroup] = {{"soft_mib", limits->soft / kMebi},
+                             {"hard_mib", limits->hard / kMebi}};
     }
-    const bool fits = found.size() <= *count;
-    *count = static_cast<unsigned>(found.size());
-    if (!fits) return Status::kInsufficientSize;
-    std::ranges::copy(found, processes);
     return Status::kSuccess;
   });
 }

@@ -9,6 +9,8 @@
 namespace standin {
 namespace {
 
+constexpr unsigned kMultiprocessors = 14;  // of a compute slice
+constexpr unsigned kMediaEngines = 4;
 constexpr unsigned kComputeSlices[] = {1, 2, 3, 4, 7, 8, 6, 1, 7};
 
 const Profile* profile_with_id(const Json& card, unsigned id) {
@@ -56,26 +58,30 @@ std::string mig_uuid(const std::string& gpu_uuid, int gpu_instance, int compute_
   return "MIG-" + gpu_uuid.substr(4, gpu_uuid.size() - 8) + end;
 }
 
+bool uses(const Json& card, const std::function<bool(const Json& process)>& is_there) {
+  const Json processes = card.value("processes", Json::array());
+  return std::ranges::any_of(processes, is_there);
+}
+
 template <typename Info>
 void fill_profile(const Profile& profile, Info& info) {
   info.id = profile.id;
   info.slices = profile.slices;
   info.instances = profile.instances;
-  info.multiprocessors = 14 * profile.slices;
+  info.multiprocessors = kMultiprocessors * profile.slices;
   info.copy_engines = profile.slices;
   info.memory_mib = profile.memory_mib;
 }
 
 Status find_profile(abi::Device device, unsigned number,
                     const std::function<void(const Profile&)>& body) {
-  if (number >= abi::kGpuProfiles) return Status::kInvalidArgument;
   return with_card(device, Access::kRead, [&](const Json& card, const Described&) {
     for (const Profile& profile : profiles_of(card)) {
       if (profile.number != static_cast<abi::GpuProfile>(number)) continue;
       body(profile);
       return Status::kSuccess;
     }
-    return Status::kNotSupported;
+    return number < abi::kGpuProfiles ? Status::kNotSupported : Status::kInvalidArgument;
   });
 }
 
@@ -83,17 +89,20 @@ Status find_profile(abi::Device device, unsigned number,
 bool has_room(Json& card, const Profile& profile, unsigned start) {
   unsigned equal = 0;
   unsigned slices = profile.slices;
+  unsigned media = profile.media;
   for (const Json& other : card["instances"]) {
     const unsigned other_start = number_at(other, "start");
     if (start < other_start + number_at(other, "size") && other_start < start + profile.size)
       return false;
     const Profile* other_profile = profile_with_id(card, number_at(other, "profile"));
+    if (other_profile == nullptr) continue;
     equal += other_profile == &profile ? 1 : 0;
-    slices += other_profile == nullptr ? 0 : other_profile->slices;
-    const auto media = [](const Profile& one) { return one.name.ends_with("+me"); };
-    if (other_profile != nullptr && media(*other_profile) && media(profile)) return false;
+    slices += other_profile->slices;
+    media += other_profile->media;
+    if (has_optical_flow(*other_profile) && has_optical_flow(profile)) return false;
   }
-  return equal < profile.instances && slices <= profiles_of(card).back().slices;
+  return equal < profile.instances && slices <= profiles_of(card).back().slices &&
+         media <= kMediaEngines;
 }
 
 Status create(Json& card, const Described& gpu, const Profile& profile, unsigned start,
@@ -115,11 +124,13 @@ Status fill_compute_profile(const void* handle, unsigned number, Info& info) {
   if (number >= std::size(kComputeSlices)) return Status::kInvalidArgument;
   return with_instance(handle, Access::kRead, [&](Json& card, Json& instance, const Described&) {
     const Profile* profile = profile_with_id(card, number_at(instance, "profile"));
+    if (profile == nullptr) return Status::kNotSupported;
     // The numbers beyond the fifth are of other cards.
     if (number > 4 || kComputeSlices[number] > profile->slices) return Status::kNotSupported;
     info.id = number;
     info.slices = kComputeSlices[number];
     info.instances = profile->slices / kComputeSlices[number];
+    info.multiprocessors = kMultiprocessors * info.slices;
     return Status::kSuccess;
   });
 }
@@ -201,9 +212,9 @@ Status nvmlDeviceGetAttributes_v2(Device mig, DeviceAttributes* attributes) {
     const Json* compute = find_by_id(instance["compute"], it.compute_instance);
     if (compute == nullptr) return Status::kInvalidArgument;
     *attributes = {};
-    attributes->gpu_slices = profile->slices;
+    attributes->gpu_slices = profile == nullptr ? number_at(instance, "size") : profile->slices;
     attributes->compute_slices = number_at(*compute, "size");
-    attributes->memory_mib = profile->memory_mib;
+    attributes->memory_mib = profile == nullptr ? 0 : profile->memory_mib;
     return Status::kSuccess;
   });
 }
@@ -241,9 +252,13 @@ Status nvmlDeviceGetGpuInstancePossiblePlacements_v2(Device device, unsigned id,
 Status nvmlDeviceCreateGpuInstanceWithPlacement(Device device, unsigned id,
                                                 const SlicePlacement* placement,
                                                 GpuInstance* created) {
+  wait_as_slow(device);
   return with_mig(device, Access::kWrite, [&](Json& card, const Described& gpu) {
     const Profile* profile = profile_with_id(card, id);
-    if (profile == nullptr ||
+    if (const Status status = refused(card, "nvmlDeviceCreateGpuInstanceWithPlacement");
+        status != Status::kSuccess)
+      return status;
+    if (profile == nullptr || placement->size != profile->size ||
         std::ranges::find(profile->starts, placement->start) == profile->starts.end())
       return Status::kInvalidArgument;
     return create(card, gpu, *profile, placement->start, *created);
@@ -294,7 +309,13 @@ Status nvmlGpuInstanceGetInfo(GpuInstance handle, GpuInstanceInfo* info) {
 Status nvmlGpuInstanceDestroy(GpuInstance handle) {
   return with_instance(handle, Access::kWrite,
                        [&](Json& card, Json& instance, const Described& it) {
-                         if (!instance["compute"].empty()) return Status::kInUse;
+                         if (const Status status = refused(card, "nvmlGpuInstanceDestroy");
+                             status != Status::kSuccess)
+                           return status;
+                         const bool used = uses(card, [&](const Json& process) {
+                           return process.value("gpu_instance", -1) == it.gpu_instance;
+                         });
+                         if (used || !instance["compute"].empty()) return Status::kInUse;
                          Json& instances = card["instances"];
                          for (std::size_t i = 0; i < instances.size(); ++i) {
                            if (instances[i]["id"] == it.gpu_instance) {
@@ -323,13 +344,18 @@ Status nvmlGpuInstanceGetComputeInstanceProfileInfoV(GpuInstance handle, unsigne
 Status nvmlGpuInstanceCreateComputeInstance(GpuInstance handle, unsigned profile_id,
                                             ComputeInstance* created) {
   if (profile_id > 4) return Status::kInvalidArgument;
+  wait_as_slow(handle);
   return with_instance(
       handle, Access::kWrite, [&](Json& card, Json& instance, const Described& it) {
+        if (const Status status = refused(card, "nvmlGpuInstanceCreateComputeInstance");
+            status != Status::kSuccess)
+          return status;
         const unsigned wanted = kComputeSlices[profile_id];
         unsigned used = 0;
         for (const Json& other : instance["compute"]) used += number_at(other, "size");
         const Profile* profile = profile_with_id(card, number_at(instance, "profile"));
-        if (card.value("fail_create", false) || used + wanted > profile->slices)
+        if (card.value("fail_create", false) || profile == nullptr ||
+            used + wanted > profile->slices)
           return Status::kInsufficientResources;
         const int id = free_id(instance["compute"], 0);
         instance["compute"].push_back(
@@ -378,11 +404,11 @@ Status nvmlComputeInstanceGetInfo_v2(ComputeInstance handle, ComputeInstanceInfo
 Status nvmlComputeInstanceDestroy(ComputeInstance handle) {
   return with_instance(handle, Access::kWrite,
                        [&](Json& card, Json& instance, const Described& it) {
-                         for (const Json& process : card.value("processes", Json::array())) {
-                           if (process.value("gpu_instance", -1) == it.gpu_instance &&
-                               process.value("compute_instance", -1) == it.compute_instance)
-                             return Status::kInUse;
-                         }
+                         const bool used = uses(card, [&](const Json& process) {
+                           return process.value("gpu_instance", -1) == it.gpu_instance &&
+                                  process.value("compute_instance", -1) == it.compute_instance;
+                         });
+                         if (used) return Status::kInUse;
                          Json& compute = instance["compute"];
                          for (std::size_t i = 0; i < compute.size(); ++i) {
                            if (compute[i]["id"] == it.compute_instance) {

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <tuple>
 
 namespace standin {
@@ -139,6 +141,19 @@ Status with_card(const void* handle, Access access,
   });
 }
 
+Status refused(const Json& card, const char* function) {
+  return static_cast<Status>(card.value("fail", Json::object()).value(function, 0U));
+}
+
+void wait_as_slow(const void* handle) {
+  unsigned wait_ms = 0;
+  (void)with_card(handle, Access::kRead, [&](const Json& card, const Described&) {
+    wait_ms = card.value("create_ms", 0U);
+    return Status::kSuccess;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+}
+
 Status present(const char* function) {
   return with_state(Access::kRead, [&](const Json& state) {
     for (const Json& missing : state.value("missing", Json::array())) {
@@ -154,37 +169,6 @@ Status copy_text(std::string_view text, char* out, unsigned size) {
   std::memcpy(out, text.data(), text.size());
   out[text.size()] = '\0';
   return Status::kSuccess;
-}
-
-const std::vector<Profile>& profiles_of(const Json& card) {
-  using enum abi::GpuProfile;
-  static const std::vector<Profile> none;
-  static const std::map<std::string, std::vector<Profile>, std::less<>> tables{
-      {"A100-40GB",
-       {{k1, 19, 1, 1, 4864, 7, {0, 1, 2, 3, 4, 5, 6}, "MIG 1g.5gb"},
-        {k1Media, 20, 1, 1, 4864, 1, {0, 1, 2, 3, 4, 5, 6}, "MIG 1g.5gb+me"},
-        {k1DoubleMemory, 15, 1, 2, 9856, 4, {0, 2, 4, 6}, "MIG 1g.10gb"},
-        {k2, 14, 2, 2, 9856, 3, {0, 2, 4}, "MIG 2g.10gb"},
-        {k3, 9, 3, 4, 19968, 2, {0, 4}, "MIG 3g.20gb"},
-        {k4, 5, 4, 4, 19968, 1, {0}, "MIG 4g.20gb"},
-        {k7, 0, 7, 8, 40192, 1, {0}, "MIG 7g.40gb"}}},
-      {"H100-80GB",
-       {{k1, 19, 1, 1, 9984, 7, {0, 1, 2, 3, 4, 5, 6}, "MIG 1g.10gb"},
-        {k1Media, 20, 1, 1, 9984, 1, {0, 1, 2, 3, 4, 5, 6}, "MIG 1g.10gb+me"},
-        {k1DoubleMemory, 15, 1, 2, 20096, 4, {0, 2, 4, 6}, "MIG 1g.20gb"},
-        {k2, 14, 2, 2, 20096, 3, {0, 2, 4}, "MIG 2g.20gb"},
-        {k3, 9, 3, 4, 40448, 2, {0, 4}, "MIG 3g.40gb"},
-        {k4, 5, 4, 4, 40448, 1, {0}, "MIG 4g.40gb"},
-        {k7, 0, 7, 8, 81152, 1, {0}, "MIG 7g.80gb"}}},
-      {"A30",
-       {{k1, 14, 1, 1, 5836, 4, {0, 1, 2, 3}, "MIG 1g.6gb"},
-        {k1Media, 21, 1, 1, 5836, 1, {0, 1, 2, 3}, "MIG 1g.6gb+me"},
-        {k2, 5, 2, 2, 11672, 2, {0, 2}, "MIG 2g.12gb"},
-        {k2Media, 6, 2, 2, 11672, 1, {0, 2}, "MIG 2g.12gb+me"},
-        {k4, 0, 4, 4, 23344, 1, {0}, "MIG 4g.24gb"}}}};
-  const Json table = card.value("table", Json());
-  const auto found = table.is_string() ? tables.find(table.get<std::string>()) : tables.end();
-  return found == tables.end() ? none : found->second;
 }
 
 }  // namespace standin

@@ -53,6 +53,11 @@ enum class Access { kRead, kWrite };
 /// The same with the card that `handle` is, or is an instance of.
 [[nodiscard]] Status with_card(const void* handle, Access access,
                                const std::function<Status(Json& card, const Described&)>& body);
+/// What the state says that `function` returns for the card instead of doing its work; kSuccess:
+/// nothing.
+[[nodiscard]] Status refused(const Json& card, const char* function);
+/// Sleeps as long as the card needs to make an instance.
+void wait_as_slow(const void* handle);
 /// kFunctionNotFound if the state says that the driver is older than this function.
 [[nodiscard]] Status present(const char* function);
 
@@ -69,7 +74,12 @@ struct Profile {
   unsigned instances;  // at most so many at once
   std::vector<unsigned> starts;
   std::string_view name;
+  unsigned media = 0;  // engines, of which a card has four; only cards that share them say so
 };
+/// Whether the card's only engine for optical flow belongs to it.
+[[nodiscard]] inline bool has_optical_flow(const Profile& profile) {
+  return profile.name.ends_with("+me") || profile.name.ends_with("+me.all");
+}
 /// The profiles of the card's key `table`; empty: it has no MIG.
 [[nodiscard]] const std::vector<Profile>& profiles_of(const Json& card);
 

@@ -46,11 +46,25 @@ TEST_F(AgentOptionsTest, ABadValueGivesOneSentenceThatNamesTheFlagAndWhatIsAllow
       {{"--modes", "none"}, modes},
       {{"--modes", "whole,"}, modes},
       {{"--modes", "mps,whole,mps"}, modes},
+      {{"--limits", "all"}, "--limits must be one of none, mps, driver, hami-core"},
+      {{"--limits", "mps"}, "--limits mps needs mps in --modes"},
+      {{"--limits", "hami-core"}, "--limits hami-core needs --hami-core"},
+      {{"--limits", "hami-core", "--hami-core", "/h", "--modes", "whole"},
+       "--limits hami-core needs time-slicing in --modes, without mps"},
+      {{"--limits", "hami-core", "--hami-core", "/h", "--modes", "time-slicing,mps"},
+       "--limits hami-core needs time-slicing in --modes, without mps"},
+      {{"--hami-core", "opt"}, "--hami-core must be an absolute path"},
+      {{"--mps-root", "run/nvidia/mps"}, "--mps-root must be an absolute path of at most 35 bytes"},
+      {{"--mps-root", "/run/mps/"}, "--mps-root must be an absolute path of at most 35 bytes"},
+      {{"--mps-root", "/" + std::string(35, 'a')}, "--mps-root must be an absolute path"},
       {{"--exempt", "kube-system"}, exempt},
       {{"--exempt", "/a"}, exempt},
       {{"--exempt", "a/"}, exempt},
       {{"--exempt", "a/b/c"}, exempt},
       {{"--exempt", "a/b", "--exempt", "c"}, exempt},
+      {{"--mig-idle-minutes", "-1"}, "--mig-idle-minutes must be a whole number of minutes from 0"},
+      {{"--mig-idle-minutes", "525601"}, "--mig-idle-minutes must be a whole number"},
+      {{"--mig-idle-minutes", "1h"}, "--mig-idle-minutes must be a whole number"},
       {{"--api-timeout", "5"}, "--api-timeout must be a duration from 1ms to 60s"},
       {{"--api-timeout", "0ms"}, "--api-timeout must be a duration"},
       {{"--api-timeout", "61s"}, "--api-timeout must be a duration"},
@@ -78,10 +92,27 @@ TEST_F(AgentOptionsTest, ABadValueGivesOneSentenceThatNamesTheFlagAndWhatIsAllow
 }
 
 TEST_F(AgentOptionsTest, ValuesAreTakenOver) {
-  const auto options =
-      read({"--node-name", "n2", "--listen", "[::]:0", "--modes", "mps,whole", "--exempt",
-            "gpu-operator/nvidia-*", "--exempt", "b/?", "--api-timeout", "1500ms", "--cdi-folder",
-            "/etc/cdi", "--lease-namespace", "gpu", "--log-format", "json"});
+  const auto options = read({"--node-name",
+                             "n2",
+                             "--listen",
+                             "[::]:0",
+                             "--modes",
+                             "mps,whole",
+                             "--exempt",
+                             "gpu-operator/nvidia-*",
+                             "--exempt",
+                             "b/?",
+                             "--api-timeout",
+                             "1500ms",
+                             "--cdi-folder",
+                             "/etc/cdi",
+                             "--lease-namespace",
+                             "gpu",
+                             "--log-format",
+                             "json",
+                             "--dynamic-mig",
+                             "--mig-idle-minutes",
+                             "90"});
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->node, "n2");
   EXPECT_EQ(options->listen.host, "::");
@@ -93,12 +124,34 @@ TEST_F(AgentOptionsTest, ValuesAreTakenOver) {
   EXPECT_EQ(options->cdi_folder, "/etc/cdi");
   EXPECT_EQ(options->lease_namespace, "gpu");
   EXPECT_EQ(options->log.format, obs::LogFormat::kJson);
+  EXPECT_TRUE(options->dynamic_mig);
+  EXPECT_EQ(options->mig_idle, std::chrono::minutes(90));
   EXPECT_FALSE(options->is_probe);
+  EXPECT_FALSE(options->publish_usage);
+  EXPECT_TRUE(read({"--publish-usage"})->publish_usage);
+  EXPECT_FALSE(options->stop_violators);
+  EXPECT_TRUE(read({"--stop-violators"})->stop_violators);
   EXPECT_EQ(options->print_and_exit, "");
+}
+
+TEST_F(AgentOptionsTest, TheEnforcerOfSharesIsNoneUnlessItIsChosen) {
+  EXPECT_EQ(read({})->limits, model::ShareLimits::kNone);
+  EXPECT_EQ(read({})->mps_root, "/run/nvidia/mps");
+  EXPECT_EQ(read({"--limits", "driver"})->limits, model::ShareLimits::kDriver);
+  const auto mps = read({"--limits", "mps", "--modes", "mps", "--mps-root", "/run/m"});
+  ASSERT_TRUE(mps) << mps.error().message;
+  EXPECT_EQ(mps->limits, model::ShareLimits::kMps);
+  EXPECT_EQ(mps->mps_root, "/run/m");
+  const auto hami = read({"--hami-core", "/opt/hami", "--limits", "hami-core"});
+  ASSERT_TRUE(hami) << hami.error().message;
+  EXPECT_EQ(hami->limits, model::ShareLimits::kHamiCore);
+  EXPECT_EQ(hami->hami_core, "/opt/hami");
 }
 
 TEST_F(AgentOptionsTest, TheNodesNameIsRequiredExceptOfTheProbe) {
   EXPECT_EQ(read({})->node, "n1");
+  EXPECT_FALSE(read({})->dynamic_mig);
+  EXPECT_EQ(read({})->mig_idle.count(), 0);
   ::unsetenv("NODE_NAME");
   const auto without = read({});
   ASSERT_FALSE(without);
@@ -112,6 +165,9 @@ TEST_F(AgentOptionsTest, HelpAndVersionArePrinted) {
   const auto help = read({"--help"});
   EXPECT_THAT(help->print_and_exit, HasSubstr("--exempt NAMESPACE/SERVICEACCOUNT"));
   EXPECT_THAT(help->print_and_exit, HasSubstr("--probe"));
+  EXPECT_THAT(help->print_and_exit, HasSubstr("--dynamic-mig"));
+  EXPECT_THAT(help->print_and_exit, HasSubstr("--mig-idle-minutes MINUTES"));
+  EXPECT_THAT(help->print_and_exit, HasSubstr("--limits none|mps|driver|hami-core"));
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ TEST(ContainerDecisionTest, AReservedContainerGetsTheNodesOfItsDevicesAlone) {
       {"a slice by its place",
        {slice("2g.10gb", 2)},
        {"/dev/nvidia2", "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"}},
-      {"a slice by its uuid",
-       {slice("1g.5gb", 0, "MIG-1")},
+      {"a slice by its place, whatever its uuid and the form of its profile's name",
+       {slice("1c.1g.5gb", 0, "MIG-9")},
        {"/dev/nvidia2", "/dev/nvidia-caps/nvidia-cap66", "/dev/nvidia-caps/nvidia-cap67"}},
   };
   for (const DevicesRow& row : rows) {
@@ -189,18 +189,30 @@ TEST(ContainerDecisionTest, OnlyTheSpecificationAndTheOperatorMakeAnUnchangedCon
 }
 
 TEST(ContainerDecisionTest, AnImageThatAsksForAllGpusGetsThoseOfTheDevicePluginAlone) {
-  const std::vector<std::vector<std::string>> given_by_cdi = {
-      {}, {"k8s.device-plugin.nvidia.com/gpu=GPU-a"}};
-  for (const std::vector<std::string>& cdi_devices : given_by_cdi) {
-    Case c;
-    c.pod->containers[0].kubelet_assigned = true;
-    c.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
-    c.container.cdi_devices = cdi_devices;
-    const auto decision = c.decide();
-    ASSERT_TRUE(decision) << decision.error().sentence;
-    EXPECT_EQ(*decision,
-              (ContainerDecision{.role = ContainerRole::kKubeletAssigned,
-                                 .adjustment = {.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}}));
+  const std::vector<std::string> by_cdi{"k8s.device-plugin.nvidia.com/gpu=GPU-a"};
+  const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> rows = {
+      {{}, {"NVIDIA_VISIBLE_DEVICES=all"}},
+      {by_cdi, {"NVIDIA_VISIBLE_DEVICES=all"}},
+      {by_cdi, {"NVIDIA_VISIBLE_DEVICES=GPU-b"}},
+      // The plug-in gives GPUs by annotations, which NRI does not show. Without the variable,
+      // NVIDIA's runtime would give all GPUs to a container that has CUDA_VERSION.
+      {{}, {"CUDA_VERSION=12"}},
+      {{}, {"NVIDIA_VISIBLE_DEVICES="}},
+      {{}, {"NVIDIA_VISIBLE_DEVICES=void"}}};
+  for (const auto& [cdi_devices, env] : rows) {
+    for (const bool has_env_from : {false, true}) {
+      SCOPED_TRACE(env.front() + (has_env_from ? " by envFrom" : ""));
+      Case c;
+      c.pod->containers[0].kubelet_assigned = true;
+      c.pod->containers[0].has_env_from = has_env_from;
+      c.container.env = env;
+      c.container.cdi_devices = cdi_devices;
+      const auto decision = c.decide();
+      ASSERT_TRUE(decision) << decision.error().sentence;
+      EXPECT_EQ(*decision,
+                (ContainerDecision{.role = ContainerRole::kKubeletAssigned,
+                                   .adjustment = {.env = {{"NVIDIA_VISIBLE_DEVICES", "void"}}}}));
+    }
   }
 }
 
@@ -314,12 +326,10 @@ TEST(ContainerDecisionTest, AReservedContainerIsRefusedWhileADeviceIsMissing) {
        reserving({whole(0, "GPU-a"), whole(5, "")})},
       {"the driver reports no GPUs", true,
        reserving({whole(0, "GPU-a")}, [](Case& c) { c.devices = {}; })},
-      {R"(the slice "3g.20gb" at 4 of the GPU "GPU-m" does not exist yet)", true,
+      {R"(the slice "3g.20gb" at 4 of the GPU "GPU-m" does not exist)", true,
        reserving({slice("3g.20gb", 4)})},
-      {R"(the slice "1g.5gb" at 2 of the GPU "GPU-m" does not exist yet)", true,
+      {R"(the slice "1g.5gb" at 2 of the GPU "GPU-m" does not exist)", true,
        reserving({slice("1g.5gb", 2)})},
-      {R"(is reserved with the uuid "MIG-9", but the slice there has the uuid "MIG-1")", true,
-       reserving({slice("1g.5gb", 0, "MIG-9")})},
       {"is reserved without a slice, but is in MIG mode", true, reserving({whole(2, "GPU-m")})},
       {"the device node /dev/nvidia1 of the GPU \"GPU-a\" does not exist", true,
        reserving({whole(0, "GPU-a")}, [](Case& c) { c.files.gpu_nodes.resize(1); })},
@@ -329,6 +339,24 @@ TEST(ContainerDecisionTest, AReservedContainerIsRefusedWhileADeviceIsMissing) {
        true,
        reserving({slice("2g.10gb", 2)}, [](Case& c) { c.files.capability_nodes.pop_back(); })},
   });
+}
+
+TEST(ContainerDecisionTest, WhereTheAgentMakesSlicesTheRefusalSaysWhyOneIsNotThere) {
+  Case c;
+  c.reserve({slice("1g.5gb", 1)});
+  const std::vector<SliceFailure> failures = {{"GPU-m", "2g.10gb", 1, "u-2", "another profile"},
+                                              {"GPU-x", "1g.5gb", 1, "u-1", "another GPU"},
+                                              {"GPU-m", "1g.5gb", 1, "u-1", "the driver said no"}};
+  const auto sentence = [&](std::size_t known) {
+    NodeInput node = c.node();
+    node.makes_slices = true;
+    node.slice_failures = std::span(failures).first(known);
+    const auto decision = decide_container(c.input(), node);
+    return decision ? "" : decision.error().sentence;
+  };
+  const std::string not_made = R"(the slice "1g.5gb" at 1 of the GPU "GPU-m" is not made yet)";
+  EXPECT_TRUE(sentence(2).ends_with(not_made)) << sentence(2);
+  EXPECT_TRUE(sentence(3).ends_with(not_made + ": the driver said no")) << sentence(3);
 }
 
 TEST(ContainerDecisionTest, ABadReservationGivesNoGpuAndSaysWhy) {
@@ -352,6 +380,19 @@ TEST(ContainerDecisionTest, ABadReservationGivesNoGpuAndSaysWhy) {
          c.sandbox.annotations["snug.dev/visible-devices.main"] = "GPU-a";
        }},
   });
+}
+
+TEST(ContainerDecisionTest, GpusThatEnvFromMayHaveNamedAreRefused) {
+  for (const char* entry : {"", "NVIDIA_VISIBLE_DEVICES=void"}) {
+    Case c;
+    c.pod->containers[0].kubelet_assigned = true;
+    c.pod->containers[0].has_env_from = true;
+    c.container.env = {"NVIDIA_VISIBLE_DEVICES=GPU-b", entry};
+    const auto decision = c.decide();
+    ASSERT_FALSE(decision);
+    EXPECT_THAT(decision.error().sentence, HasSubstr("its envFrom may set NVIDIA_VISIBLE_DEVICES"));
+    EXPECT_FALSE(decision.error().retry);
+  }
 }
 
 TEST(ContainerDecisionTest, RequestsByOtherWaysAreRefused) {
@@ -387,7 +428,7 @@ TEST(ContainerDecisionTest, RequestsByOtherWaysAreRefused) {
        both(claims, annotation("cdi.k8s.io/a", "nvidia.com/gpu=all"))},
       {R"(the annotation "cdi.k8s.io/a")", false,
        both(reserved, annotation("cdi.k8s.io/a", "v.example/nic=0, snug.dev/gpu=u-9_main"))},
-      {"remove the variable from env", false,
+      {"its env sets NVIDIA_VISIBLE_DEVICES", false,
        both(assigned, [](Case& c) { c.pod->containers[0].sets_visible_devices = true; })},
       {not_yet, true, both(unknown, node)},
       {not_yet, true, both(unknown, device)},

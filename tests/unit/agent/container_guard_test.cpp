@@ -7,6 +7,7 @@
 #include "snug/codec/reservation_codec.hpp"
 #include "support/fake_ports.hpp"
 #include "unit/agent/fake_agent_ports.hpp"
+#include "unit/agent/fake_share_ports.hpp"
 #include "unit/agent/gpu_node.hpp"
 
 namespace snug::container_guard_test {
@@ -67,13 +68,13 @@ class ContainerGuardTest : public ::testing::Test {
   agent_service::PodBook pods;
   agent_service::NodeBook book;
   agent_service::EnforcementKeeper enforcement{{"snug", "snug-agent", "own"}};
-  std::vector<std::string> violations;  // sandbox and container
+  agent_service::RunningContainers running;
+  agent_service::SandboxBook sandboxes;
+  FakeMemoryLimits memory_limits;
+  agent_service::ShareLimiter limiter{{memory_limits, host, log}, {}};
   agent_service::ContainerGuard guard{
-      {host, pods, book, enforcement, metrics, log, clock},
-      {.node = "n1", .exemptions = agent::default_exemptions()},
-      [this](const agent::SandboxView& sandbox, const agent::AuditFinding& finding) {
-        violations.push_back(sandbox.id + " " + finding.container_id);
-      }};
+      {host, pods, book, enforcement, metrics, log, clock, running, sandboxes, limiter},
+      {.node = "n1", .exemptions = agent::default_exemptions()}};
   Case c;
 };
 
@@ -102,6 +103,7 @@ TEST_F(ContainerGuardTest, EachAnswerIsCountedByItsRole) {
   start();
   EXPECT_THAT(create()->env, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "void")));
   c.pod->containers[0].kubelet_assigned = true;
+  c.container.env = {"NVIDIA_VISIBLE_DEVICES=GPU-a"};
   pods.pod_changed(*c.pod);
   EXPECT_EQ(*create(), agent::Adjustment{});
   c.sandbox.name_space = c.pod->name_space = "gpu-operator";
@@ -138,6 +140,7 @@ TEST_F(ContainerGuardTest, AnUnreadableReservationGivesNothing) {
 TEST_F(ContainerGuardTest, WithoutCdiInjectionContainersAreLeftAlone) {
   list({*c.pod});
   EXPECT_FALSE(guard.connected({"containerd", "v1.7.0"}));
+  EXPECT_FALSE(guard.gives_devices());
   EXPECT_THAT(log.take(), ElementsAre("the container runtime is connected",
                                       HasSubstr("cannot add CDI devices for a plug-in")));
   EXPECT_THAT(metrics.take(), ElementsAre("connected"));
@@ -151,7 +154,17 @@ TEST_F(ContainerGuardTest, WithoutCdiInjectionContainersAreLeftAlone) {
   // A newer runtime after it is served.
   guard.disconnected();
   EXPECT_TRUE(guard.connected({"containerd", "v2.4.2"}));
+  EXPECT_TRUE(guard.gives_devices());
   EXPECT_FALSE(create());
+}
+
+TEST_F(ContainerGuardTest, ARuntimeWithoutValidationStillGetsItsContainersServed) {
+  list({*c.pod});
+  EXPECT_FALSE(guard.connected({"containerd", "1.7.30"}));
+  EXPECT_TRUE(enforcement.state().is_settled);
+  EXPECT_FALSE(enforcement.state().fails_closed);
+  reserve(c);
+  EXPECT_NE(*create(), agent::Adjustment{});
 }
 
 TEST_F(ContainerGuardTest, WhatPlugInsDoTogetherIsJudgedByTheSameKnowledge) {
@@ -193,36 +206,38 @@ TEST_F(ContainerGuardTest, SpecificationsOfPodsThatAreGoneAreRemovedAtSynchroniz
   EXPECT_THAT(host.spec_names(), ElementsAre("nvidia.yaml"));
 }
 
-TEST_F(ContainerGuardTest, WhatRunsIsAuditedOnceWhenPodsAndGpusAreKnown) {
-  Case greedy = pod_named("greedy", "u-2");
-  greedy.container.env = {"NVIDIA_VISIBLE_DEVICES=all"};
-  Case privileged = pod_named("privileged", "u-3");
-  privileged.pod->containers[0].privileged = true;
-  Case rightful = pod_named("rightful", "u-4");
-  reserve(rightful);
-  rightful.container.env = {"NVIDIA_VISIBLE_DEVICES=void"};
-  rightful.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
-  Case lost = pod_named("lost", "u-5");  // the runtime has its container, but no sandbox
-  lost.container.env = greedy.container.env;
+TEST_F(ContainerGuardTest, ItKnowsWhatRuns) {
+  const auto running_ids = [this] {
+    std::vector<std::string> ids;
+    for (const auto& each : running.all()) ids.push_back(each->container.id);
+    return ids;
+  };
+  const Case listed = pod_named("listed", "u-2");
+  const Case ended = pod_named("ended", "u-3");
+  guard.synchronized({listed.sandbox, ended.sandbox}, {listed.container, ended.container});
+  guard.container_created(c.sandbox, c.container);
+  EXPECT_THAT(running_ids(), ElementsAre("c-u-2", "c-u-3", "c1"));
+  guard.container_ended("c-u-3");
+  EXPECT_THAT(running_ids(), ElementsAre("c-u-2", "c1"));
+  guard.sandbox_stopped(c.sandbox);
+  EXPECT_THAT(running_ids(), ElementsAre("c-u-2"));
+  EXPECT_TRUE(guard.start_container(c.sandbox, c.container));
+  EXPECT_THAT(running_ids(), ElementsAre("c-u-2", "c1"));
+}
 
-  guard.connected({"containerd", "v2.4.2"});
-  guard.synchronized({greedy.sandbox, privileged.sandbox, rightful.sandbox},
-                     {greedy.container, privileged.container, rightful.container, lost.container});
-  metrics.take();
-  guard.tick(true);
-  EXPECT_THAT(metrics.take(), IsEmpty()) << "no pods are known";
-  list({*greedy.pod, *privileged.pod, *rightful.pod, *lost.pod});
-  guard.tick(false);
-  EXPECT_THAT(metrics.take(), IsEmpty()) << "no GPUs are known";
-  guard.tick(true);
-  EXPECT_THAT(metrics.take(), ElementsAre("audited 1 1"));
-  EXPECT_THAT(violations, ElementsAre("s-u-2 c-u-2"));
-  guard.tick(true);
-  EXPECT_THAT(metrics.take(), IsEmpty());
-  guard.synchronized({}, {});
-  guard.tick(true);
-  EXPECT_THAT(metrics.take(), ElementsAre("audited 0 0"));
-  EXPECT_EQ(violations.size(), 1U);
+TEST_F(ContainerGuardTest, SandboxesWithContainersThatRunAreListedWithTheirReservations) {
+  Case holder = pod_named("holder", "u-2");
+  reserve(holder);
+  Case ended = pod_named("ended", "u-3");
+  reserve(ended);
+  ended.container.state = agent::ContainerState::kStopped;
+  const Case without = pod_named("without", "u-4");
+  EXPECT_FALSE(sandboxes.is_complete());
+  guard.synchronized({holder.sandbox, ended.sandbox, without.sandbox},
+                     {holder.container, ended.container, without.container});
+  EXPECT_TRUE(sandboxes.is_complete());
+  ASSERT_EQ(sandboxes.held().size(), 1U);
+  EXPECT_EQ(sandboxes.held()[0].uid, "u-2");
 }
 
 TEST_F(ContainerGuardTest, TheProofOfEnforcementIsFed) {
@@ -235,7 +250,7 @@ TEST_F(ContainerGuardTest, TheProofOfEnforcementIsFed) {
   enforcement.own_pod_shown({.uid = "own",
                              .containers = {{.name = "probe",
                                              .waiting_reason = "CreateContainerError",
-                                             .waiting_message = "no plug-in snug-probe"}}});
+                                             .waiting_message = R"(no plug-in "snug-probe")"}}});
   EXPECT_FALSE(enforcement.state().is_settled);
   ask();
   EXPECT_TRUE(enforcement.state().fails_closed);

@@ -64,6 +64,10 @@ TEST(ContainerValidationTest, OtherPluginsMayAddNoGpuExceptToExemptContainers) {
        [](Adjustment& a) {
          a.mounts.push_back({"/dev/null", "/run/nvidia-container-devices/all", "bind", {}});
        }},
+      {"a mount at", all,  // NVIDIA's toolkit compares the beginnings of the paths
+       [](Adjustment& a) {
+         a.mounts.push_back({"/dev/null", "/var/run/nvidia-container-devicesall", "bind", {}});
+       }},
       {"NVIDIA_VISIBLE_DEVICES", all,
        [](Adjustment& a) { a.env.emplace_back("NVIDIA_VISIBLE_DEVICES", "all"); }},
       {"NVIDIA_VISIBLE_DEVICES", all,

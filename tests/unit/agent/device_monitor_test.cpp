@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "snug/agent_service/device_loop.hpp"
+#include "snug/base/agent_limits.hpp"
 #include "support/fake_ports.hpp"
 #include "unit/agent/fake_agent_ports.hpp"
 #include "unit/agent/gpu_node.hpp"
@@ -20,13 +22,17 @@ const base::Error kLost{base::ErrorCode::kUnavailable, "the driver is gone"};
 
 class FakeDevices final : public agent_service::DevicePort {
  public:
-  base::Result<agent::NodeDevices> read() override { return devices; }
+  base::Result<agent::NodeDevices> read() override {
+    ++reads;
+    return devices;
+  }
   base::Result<std::optional<agent_service::DeviceEvent>> wait_for_event(milliseconds) override {
     return event;
   }
 
   base::Result<agent::NodeDevices> devices;
   base::Result<std::optional<agent_service::DeviceEvent>> event{std::nullopt};
+  int reads = 0;
 };
 
 class DeviceMonitorTest : public ::testing::Test {
@@ -37,6 +43,7 @@ class DeviceMonitorTest : public ::testing::Test {
     for (agent::DeviceReport& gpu : devices.gpus) {
       gpu.healthy = true;
       gpu.recovery = agent::Recovery::kNone;
+      gpu.memory = base::MebiBytes{40'960};
     }
     driver.devices = std::move(devices);
     host.files = agent::testing::driver_files();
@@ -121,6 +128,31 @@ TEST_F(DeviceMonitorTest, AChangeOfAGpusHealthIsLoggedOnceWithItsReason) {
   EXPECT_THAT(log.take(), ElementsAre("the GPU is healthy again"));
 }
 
+TEST_F(DeviceMonitorTest, AGpuWhoseReportCannotBeRightIsNotHealthy) {
+  monitor.read();
+  metrics.take();
+  gpu(1).memory = {};
+  for (int i = 0; i < 3; ++i) monitor.read();
+  EXPECT_THAT(published_health(), ElementsAre(true, false, true));
+  EXPECT_EQ(book.get()->devices.gpus[1].memory.value, 40'960);
+  EXPECT_THAT(log.fields(), ElementsAre(" gpu=GPU-b reason=the driver says that it has no memory"));
+  EXPECT_THAT(log.take(), ElementsAre("the GPU is not healthy"));
+  EXPECT_THAT(metrics.take(), ElementsAre("read 2 1", "read 2 1", "read 2 1"));
+}
+
+TEST_F(DeviceMonitorTest, AGpuThatIsLeftOutIsLoggedOnceAndCountsAsNotHealthy) {
+  gpu(1).uuid = "";
+  for (int i = 0; i < 3; ++i) monitor.read();
+  EXPECT_THAT(published_health(), ElementsAre(true, true));
+  EXPECT_THAT(log.fields(), ElementsAre(" index=1 reason=the driver gives it no uuid"));
+  EXPECT_THAT(log.take(), ElementsAre("the GPU is left out"));
+  EXPECT_THAT(metrics.take(), ElementsAre("read 2 1", "read 2 1", "read 2 1"));
+  gpu(1).uuid = "GPU-b";
+  monitor.read();
+  EXPECT_THAT(published_health(), ElementsAre(true, true, true));
+  EXPECT_THAT(log.take(), ElementsAre("the driver reports another number of GPUs"));
+}
+
 TEST_F(DeviceMonitorTest, AnXidMakesItsGpuUnhealthyAtTheNextRead) {
   monitor.read();
   for (agent::DeviceReport& report : driver.devices->gpus) {
@@ -148,12 +180,14 @@ TEST_F(DeviceMonitorTest, FilesAreSearchedAgainWhenWhatTheyDependOnChanges) {
   EXPECT_EQ(searches_of_read(), 0U);
   gpu(0).healthy = false;
   EXPECT_EQ(searches_of_read(), 0U);
+  gpu(0).healthy = true;
   driver.devices->driver_version = "580.105.08";
   EXPECT_EQ(searches_of_read(), 1U);
   EXPECT_THAT(host.searches, ElementsAre("580.105.08"));
   gpu(2).mig_slices.pop_back();
   EXPECT_EQ(searches_of_read(), 1U);
   std::swap(gpu(0).minor, gpu(1).minor);
+  EXPECT_EQ(searches_of_read(), 0U) << "it is believed at the second read";
   EXPECT_EQ(searches_of_read(), 1U);
   driver.devices->gpus.erase(driver.devices->gpus.begin());
   EXPECT_EQ(searches_of_read(), 1U);
@@ -202,6 +236,26 @@ TEST_F(DeviceMonitorTest, IfFilesCannotBeReadTheLastOnesStayAndTheReasonIsLogged
   host.files_error.reset();
   EXPECT_EQ(searches_of_read(), 1U);
   EXPECT_EQ(searches_of_read(), 0U);
+}
+
+TEST_F(DeviceMonitorTest, TheLoopReadsAtIntervalsAndSoonAfterAnEventButNotForEachOfMany) {
+  agent_service::DeviceLoop loop(monitor, nullptr, nullptr, clock);
+  const auto reads_in = [&](milliseconds time) {
+    driver.reads = 0;
+    for (milliseconds gone{0}; gone < time; gone += milliseconds(100)) {
+      loop.step(milliseconds(100));
+      clock.advance(milliseconds(100));
+    }
+    return driver.reads;
+  };
+  EXPECT_EQ(reads_in(milliseconds(3 * base::agent_limits::device_poll_ms)), 3);
+  reads_in(milliseconds(base::agent_limits::device_poll_ms / 2));
+  driver.event = agent_service::DeviceEvent{.uuid = "GPU-a", .xid = 31};
+  loop.step(milliseconds(100));
+  driver.event = std::nullopt;
+  EXPECT_EQ(reads_in(milliseconds(100)), 1) << "the last read is long ago";
+  driver.event = agent_service::DeviceEvent{.uuid = "GPU-a", .xid = 31};
+  EXPECT_EQ(reads_in(milliseconds(20 * base::agent_limits::device_pause_ms)), 20);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 // are noted. One thread uses them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,7 +25,15 @@ class FakeHostFiles final : public agent_service::HostFilesPort {
     return files;
   }
   base::Result<std::string> boot_id() override { return "b"; }
+  bool exists(std::string_view host_path) override {
+    ++looks;
+    return host_files.contains(host_path);
+  }
+  std::string path_here(std::string_view host_path) const override {
+    return host_root + std::string(host_path);
+  }
   base::Result<void> write_cdi_spec(std::string_view name, std::string_view json) override {
+    on_write();
     if (write_error) return std::unexpected(*write_error);
     specs.insert_or_assign(std::string(name), json);
     return {};
@@ -48,12 +58,48 @@ class FakeHostFiles final : public agent_service::HostFilesPort {
   }
 
   agent::DriverFiles files;
+  std::string host_root;  // where the agent sees the root of the host; empty: /
+  std::set<std::string, std::less<>> host_files;
+  int looks = 0;  // at host_files
   std::map<std::string, std::string> specs;
+  std::function<void()> on_write = [] {};
   std::vector<std::string> searches;  // the versions for which files were searched
   std::optional<base::Error> files_error;
   std::optional<base::Error> write_error;
   std::optional<base::Error> remove_error;
   std::optional<base::Error> list_error;
+};
+
+/// A node in memory. While an error is set, the calls fail with it.
+class FakeNode final : public agent_service::NodePort {
+ public:
+  base::Result<agent_service::NodePort::Marks> read_marks() override {
+    ++reads;
+    if (read_error) return std::unexpected(*read_error);
+    return marks;
+  }
+  base::Result<void> write_marks(const Marks& new_marks) override {
+    ++writes;
+    if (!write_error || write_error->code == base::ErrorCode::kUnknown) marks = new_marks;
+    if (write_error) return std::unexpected(*write_error);
+    return {};
+  }
+  base::Result<std::optional<std::string>> read_label(std::string_view /*key*/) override {
+    return std::nullopt;
+  }
+  base::Result<void> renew_heartbeat() override {
+    ++renewals;
+    if (renewal_error) return std::unexpected(*renewal_error);
+    return {};
+  }
+
+  Marks marks;
+  std::optional<base::Error> read_error;
+  std::optional<base::Error> write_error;
+  std::optional<base::Error> renewal_error;
+  int reads = 0;
+  int writes = 0;
+  int renewals = 0;
 };
 
 /// Notes each metric as words.
@@ -63,9 +109,11 @@ class NotingAgentMetrics final : public agent_service::AgentMetrics {
     note("created " + std::string(agent_service::kCreationAnswerNames[answer]));
   }
   void validation_answered(bool accepted) override { note(accepted ? "accepted" : "rejected"); }
-  void audited(std::int64_t violations, std::int64_t outside) override {
-    note("audited " + std::to_string(violations) + " " + std::to_string(outside));
+  void audited(const agent_service::AuditCounts& counts) override {
+    note("audited " + std::to_string(counts.foreign_gpu) + " " +
+         std::to_string(counts.stale_devices) + " " + std::to_string(counts.outside_guarantee));
   }
+  void violator_stopped(bool ok) override { note(ok ? "stopped" : "not stopped"); }
   void devices_read(bool ok, std::int64_t healthy, std::int64_t unhealthy) override {
     note(std::string(ok ? "read " : "not read ") + std::to_string(healthy) + " " +
          std::to_string(unhealthy));
@@ -73,6 +121,12 @@ class NotingAgentMetrics final : public agent_service::AgentMetrics {
   void runtime_connected(bool connected) override { note(connected ? "connected" : "lost"); }
   void fails_closed(bool closed) override { note(closed ? "closed" : "open"); }
   void node_written(bool ok) override { note(ok ? "written" : "not written"); }
+  void slice_changed(agent_service::SliceChange change, bool ok) override {
+    note(std::string(ok ? "" : "not ") + std::string(agent_service::kSliceChangeNames[change]));
+  }
+  void slices_counted(std::int64_t idle, std::int64_t failed) override {
+    note("slices " + std::to_string(idle) + " " + std::to_string(failed));
+  }
 
   std::vector<std::string> take() { return std::exchange(notes_, {}); }
 

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -188,7 +191,7 @@ TEST_F(HostFilesTest, SpecificationsAreWrittenListedAndRemoved) {
   ASSERT_TRUE(files.write_cdi_spec("snug.dev-gpu_a.json", "1"));
   ASSERT_TRUE(files.write_cdi_spec("snug.dev-gpu_a.json", "22"));
   file("var/run/cdi/nvidia.yaml");
-  file("var/run/cdi/snug.dev-gpu_c.tmp");
+  file("var/run/cdi/snug.dev-gpu_c");
   EXPECT_THAT(files.cdi_specs("snug.dev-gpu_").value(),
               ElementsAre("snug.dev-gpu_a.json", "snug.dev-gpu_b.json"));
   const fs::path written = host_ / "var/run/cdi/snug.dev-gpu_a.json";
@@ -197,6 +200,28 @@ TEST_F(HostFilesTest, SpecificationsAreWrittenListedAndRemoved) {
   EXPECT_EQ(std::distance(fs::directory_iterator(written.parent_path()), {}), 4);  // no others
   ASSERT_TRUE(files.remove_cdi_spec("snug.dev-gpu_a.json"));
   EXPECT_THAT(files.cdi_specs("").value(), ElementsAre("snug.dev-gpu_b.json"));
+}
+
+TEST_F(HostFilesTest, WhatAKilledAgentHasNotFinishedIsListedAndRemoved) {
+  file("var/run/cdi/snug.dev-gpu_a.json");
+  const fs::path folder = host_ / "var/run/cdi";
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    ::signal(SIGXFSZ, SIG_DFL);
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    ::setrlimit(RLIMIT_FSIZE, &none);  // the first byte kills it
+    (void)host::HostFiles(paths()).write_cdi_spec("snug.dev-gpu_b.json", "1");
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(std::distance(fs::directory_iterator(folder), {}), 2);
+  host::HostFiles files(paths());
+  const auto names = files.cdi_specs("snug.dev-gpu_b").value();
+  ASSERT_EQ(names.size(), 1U);
+  EXPECT_TRUE(files.remove_cdi_spec(names[0]));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
 TEST_F(HostFilesTest, AFailedWriteChangesNothing) {
@@ -229,6 +254,16 @@ TEST_F(HostFilesTest, ManyThreadsWriteAtOnce) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(files.cdi_specs("").value(), ElementsAre("a.json"));
   EXPECT_EQ(fs::file_size(host_ / "var/run/cdi/a.json"), 100U);
+}
+
+TEST_F(HostFilesTest, APathOfTheHostIsSeenAsTheHostSeesIt) {
+  host::HostFiles files(paths());
+  file("opt/hami-2/libvgpu.so");
+  link("opt/hami", "/opt/hami-2");
+  EXPECT_TRUE(files.exists("/opt/hami/libvgpu.so"));
+  EXPECT_FALSE(files.exists("/opt/hami/ld.so.preload"));
+  EXPECT_EQ(files.path_here("/opt/hami"), (host_ / "opt/hami").string());
+  EXPECT_EQ(host::HostFiles({}).path_here("/opt/hami"), "/opt/hami");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "snug/agent_service/heartbeat.hpp"
 #include "snug/base/agent_limits.hpp"
 #include "support/fake_ports.hpp"
+#include "unit/agent/fake_agent_ports.hpp"
 
 namespace snug::inventory_publisher_test {
 namespace {
@@ -16,35 +17,6 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Marks = agent_service::NodePort::Marks;
-
-/// A node in memory. While an error is set, the calls fail with it.
-class FakeNode final : public agent_service::NodePort {
- public:
-  base::Result<Marks> read_marks() override {
-    ++reads;
-    if (read_error) return std::unexpected(*read_error);
-    return marks;
-  }
-  base::Result<void> write_marks(const Marks& new_marks) override {
-    ++writes;
-    if (!write_error || write_error->code == base::ErrorCode::kUnknown) marks = new_marks;
-    if (write_error) return std::unexpected(*write_error);
-    return {};
-  }
-  base::Result<void> renew_heartbeat() override {
-    ++renewals;
-    if (renewal_error) return std::unexpected(*renewal_error);
-    return {};
-  }
-
-  Marks marks;
-  std::optional<base::Error> read_error;
-  std::optional<base::Error> write_error;
-  std::optional<base::Error> renewal_error;
-  int reads = 0;
-  int writes = 0;
-  int renewals = 0;
-};
 
 const base::Error kUnavailable{base::ErrorCode::kUnavailable, "no route"};
 
@@ -65,7 +37,8 @@ class InventoryPublisherTest : public ::testing::Test {
   base::ManualClock clock;
   FakeNode node;
   FakeLog log;
-  agent_service::InventoryPublisher publisher{node, log};
+  NotingAgentMetrics metrics;
+  agent_service::InventoryPublisher publisher{node, metrics, log};
 };
 
 TEST_F(InventoryPublisherTest, NothingIsReadOrWrittenBeforeMarksAreWanted) {
@@ -96,7 +69,7 @@ TEST_F(InventoryPublisherTest, AChangeIsWrittenAtOnceButAtMostOnceASecond) {
   run(seconds(1));
   EXPECT_EQ(node.marks.inventory, "flapping 49");
   EXPECT_EQ(node.reads, 1) << "what the agent wrote need not be read again at once";
-  EXPECT_EQ(publisher.writes(), static_cast<std::uint64_t>(node.writes));
+  EXPECT_EQ(std::ssize(metrics.take()), node.writes);
 }
 
 TEST_F(InventoryPublisherTest, TheLabelIsRemoved) {
@@ -117,13 +90,26 @@ TEST_F(InventoryPublisherTest, WhatOthersChangeIsRepairedWithinAMinute) {
   EXPECT_THAT(log.lines()[0], HasSubstr("another client has changed"));
 }
 
+TEST_F(InventoryPublisherTest, TheUsageIsAMarkLikeTheOthers) {
+  const Marks with_usage{.inventory = "v1", .enforced = "true", .usage = "u"};
+  want("v1", "true");
+  publisher.want(with_usage);
+  run(seconds(1));
+  EXPECT_EQ(node.marks, with_usage);
+  node.marks.usage.reset();
+  run(seconds(61));
+  EXPECT_EQ(node.marks, with_usage) << "a Node that was made anew gets it again";
+  want("v1", "true");
+  EXPECT_EQ(node.marks, (Marks{"v1", "true"})) << "unknown usage is removed";
+}
+
 TEST_F(InventoryPublisherTest, FailuresAreRetriedEverMoreRarelyAndLoggedOnce) {
   node.read_error = kUnavailable;
   want("v1");
   run(seconds(120));
   // At 0, 1, 3, 7, 15, 31, 61, 91 seconds.
   EXPECT_EQ(node.reads, 8);
-  EXPECT_EQ(publisher.failures(), 8U);
+  EXPECT_EQ(metrics.take(), std::vector<std::string>(8, "not written"));
   EXPECT_THAT(log.take(), ElementsAre(HasSubstr("cannot be published: no route")));
   node.read_error.reset();
   run(seconds(31));
@@ -139,8 +125,7 @@ TEST_F(InventoryPublisherTest, AFailedWriteIsRetriedAfterARead) {
   run(seconds(2));
   EXPECT_TRUE(publisher.is_published()) << "the write had been executed";
   EXPECT_EQ(node.writes, 1);
-  EXPECT_EQ(publisher.writes(), 0U);
-  EXPECT_EQ(publisher.failures(), 1U);
+  EXPECT_THAT(metrics.take(), ElementsAre("not written"));
 }
 
 TEST_F(InventoryPublisherTest, AChangeEndsTheBackOff) {

@@ -63,6 +63,20 @@ TEST(InventoryTest, IsWrittenWithItsKeysInOrder) {
       R"("links":[[0,12],[12,0]]})");
 }
 
+TEST(InventoryTest, AGpuWhoseMpsDaemonFailedIsNotHealthyAndKeepsItsModes) {
+  agent::Inventory inventory = agent::make_inventory({"615", {a100(0), a100(1)}, {}}, settings());
+  inventory.mps_failures = {{"GPU-1", "exited with 1"}, {"GPU-7", "is not on this node"}};
+  const std::string text = agent_codec::write_inventory(inventory);
+  EXPECT_NE(text.find(R"("modes":["whole","mps"],"mps":"failed: exited with 1","mig":false})"),
+            std::string::npos)
+      << text;
+  const model::NodeInventory read = read_back(text);
+  EXPECT_EQ(read.closed_message, "");
+  EXPECT_TRUE(read.gpus[0].healthy);
+  EXPECT_FALSE(read.gpus[1].healthy);
+  EXPECT_EQ(read.gpus[1].allowed_modes, (std::vector{GpuMode::kWhole, GpuMode::kMps}));
+}
+
 TEST(InventoryTest, OfANodeWithoutDriverHasNoGpus) {
   EXPECT_EQ(text_of({}, {}),
             R"({"version":1,"dynamicMig":false,"enforcement":"open","limits":"none","gpus":[]})");
@@ -97,6 +111,25 @@ TEST(InventoryTest, IsReadBackBySnug) {
   ASSERT_TRUE(card.mig_table);
   ASSERT_EQ(card.mig_table->profiles.size(), 2U);
   EXPECT_EQ(card.mig_table->profiles[1].starts, (std::vector<int>{0, 4}));
+}
+
+TEST(InventoryTest, TellsSnugWhichSlicesCouldNotBeMade) {
+  std::vector<agent::SliceFailure> failures = {{"GPU-0", "3g.20gb", 0, "u-1", "why"},
+                                               {"GPU-9", "1g.5gb", 1, "u-2", "why"}};
+  const auto text_with = [](const std::vector<agent::SliceFailure>& these) {
+    return agent_codec::write_inventory(
+        agent::make_inventory({"615", {partitioned(0)}, {}}, settings(), these));
+  };
+  const std::string text = text_with(failures);
+  EXPECT_TRUE(
+      text.ends_with(R"("migFailures":[{"gpu":"GPU-0","profile":"3g.20gb","start":0,"pod":"u-1"},)"
+                     R"({"gpu":"GPU-9","profile":"1g.5gb","start":1,"pod":"u-2"}]})"))
+      << text;
+  EXPECT_EQ(read_back(text).closed_message, "");
+  EXPECT_EQ(read_back(text).gpus.at(0).failed_memory_slices, 0b1111U);
+  EXPECT_EQ(read_back(text_with({})).gpus.at(0).failed_memory_slices, 0U);
+  failures.resize(1000, failures[0]);
+  EXPECT_EQ(agent::make_inventory({}, {}, failures).mig_failures.size(), 256U);
 }
 
 TEST(InventoryTest, LeavesOutASliceThatOverlapsAnother) {

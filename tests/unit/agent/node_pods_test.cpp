@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "agent_codec/object_reader.hpp"
+
 namespace snug::node_pods_test {
 namespace {
 
@@ -49,13 +51,13 @@ agent::PodView golden_view() {
           .terminating = true,
           .host_paths = {"/dev"},
           .annotations = {{"snug.dev/mode", "mps"}, {"snug.dev/reservation", "{}"}},
-          .containers = {{.name = "prepare", .sets_visible_devices = true},
-                         {.name = "main", .privileged = true, .running = true},
+          .containers = {{.name = "prepare", .has_env_from = true},
+                         {.name = "main", .privileged = true},
                          {.name = "plugin",
                           .kubelet_assigned = true,
                           .waiting_reason = "CreateContainerError",
                           .waiting_message = "no: x"},
-                         {.name = "debug", .sets_visible_devices = true, .running = true}}};
+                         {.name = "debug", .sets_visible_devices = true}}};
 }
 
 base::Result<agent::PodView> read(std::string_view json) {
@@ -153,9 +155,12 @@ TEST(NodePodsTest, OnlyTheReferenceToSnugsOwnAnnotationSetsNoDevices) {
       {R"("env":[{"name":"NVIDIA_VISIBLE_DEVICES","valueFrom":{"secretKeyRef":{"name":"s"}}}])",
        true},
       {R"("env":[{"name":"OTHER","value":"all"}],"envFrom":[])", false},
-      {R"("envFrom":[{"secretRef":{"name":"s"}}])", true}};
-  for (const Row& row : rows)
-    EXPECT_EQ(container_with(row.members).sets_visible_devices, row.sets) << row.members;
+      {R"("envFrom":[{"secretRef":{"name":"s"}}])", false}};
+  for (const Row& row : rows) {
+    const agent::PodContainerView container = container_with(row.members);
+    EXPECT_EQ(container.sets_visible_devices, row.sets) << row.members;
+    EXPECT_EQ(container.has_env_from, row.members.contains("secretRef")) << row.members;
+  }
 }
 
 TEST(NodePodsTest, AWrongTypeIsAnErrorThatNamesTheField) {
@@ -211,6 +216,15 @@ TEST(NodePodsTest, SizeAndDepthAreBoundedButManagedFieldsDoNotCount) {
   EXPECT_TRUE(read(pod_with(R"("managedFields":[)" + deep + "]")));
   EXPECT_TRUE(read(pod_with("\"managedFields\":[{\"f:\xff\":{}}]")));
   EXPECT_FALSE(read(pod_with("\"labels\":{\"a\":\"\xff\"}")));
+}
+
+TEST(NodePodsTest, WhatNothingReadsIsNotKept) {
+  const auto pod = agent_codec::parse_object(
+      R"({"spec": {"affinity": {"a": [1]}, "tolerations": [{}],
+                   "containers": [{"name": "main", "args": ["a", "b"], "command": ["c"]}]}})",
+      "the pod", {});
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->dump(), R"({"spec":{"containers":[{"name":"main"}]}})");
 }
 
 TEST(NodePodsTest, EachEventSaysWhatHappenedToWhichPod) {

@@ -41,6 +41,7 @@ class NotingSink final : public agent_service::RuntimeSink {
   bool validates = true;
   base::Result<agent::Adjustment> adjustment = example_adjustment();
   base::Result<void> valid{};
+  base::Result<void> may_start{};
 
   bool connected(const agent_service::RuntimeView& runtime) override {
     note("connected " + runtime.name + " " + runtime.version);
@@ -65,6 +66,14 @@ class NotingSink final : public agent_service::RuntimeSink {
   void container_created(const agent::SandboxView& sandbox,
                          const agent::ContainerView& container) override {
     note("created" + same(sandbox, container));
+  }
+  [[nodiscard]] base::Result<void> start_container(const agent::SandboxView& sandbox,
+                                                   const agent::ContainerView& container) override {
+    note("start" + same(sandbox, container));
+    return may_start;
+  }
+  void container_ended(std::string_view container_id) override {
+    note("ended" + std::string(container_id == example_container().id ? "" : " another one"));
   }
   void sandbox_stopped(const agent::SandboxView& sandbox) override {
     note("sandbox stopped" + same(sandbox, example_container()));
@@ -133,8 +142,9 @@ class NriPluginTest : public testing::Test {
   NriPlugin plugin_{{.socket_path = runtime_.socket_path()}, sink_, log_};
 };
 
-// The bits of CREATE_CONTAINER (4), POST_CREATE_CONTAINER (5), STOP_POD_SANDBOX (2).
-constexpr std::int64_t kEvents = (1 << 3) | (1 << 4) | (1 << 1);
+// The bits of CREATE_CONTAINER (4), POST_CREATE_CONTAINER (5), START_CONTAINER (6),
+// STOP_CONTAINER (10), REMOVE_CONTAINER (11), STOP_POD_SANDBOX (2).
+constexpr std::int64_t kEvents = (1 << 3) | (1 << 4) | (1 << 5) | (1 << 9) | (1 << 10) | (1 << 1);
 constexpr std::int64_t kValidation = 1 << 13;
 
 TEST_F(NriPluginTest, TheSinkIsToldOfEachCall) {
@@ -150,9 +160,13 @@ TEST_F(NriPluginTest, TheSinkIsToldOfEachCall) {
                     kPodAndContainer + bytes_field(3, nri_proto::adjustment(example_adjustment()))),
       success(""));
   EXPECT_EQ(runtime_.call("PostCreateContainer", kPodAndContainer), success(""));
+  EXPECT_EQ(runtime_.call("StartContainer", kPodAndContainer), success(""));
+  EXPECT_EQ(runtime_.call("StopContainer", kPodAndContainer), success(""));
+  EXPECT_EQ(runtime_.call("RemoveContainer", kPodAndContainer), success(""));
   EXPECT_EQ(runtime_.call("StopPodSandbox", kPod), success(""));
-  EXPECT_EQ(sink_.take(), (Calls{"connected containerd v2.4.2", "synchronized 1 1", "create",
-                                 "validate", "created", "sandbox stopped"}));
+  EXPECT_EQ(sink_.take(),
+            (Calls{"connected containerd v2.4.2", "synchronized 1 1", "create", "validate",
+                   "created", "start", "ended", "ended", "sandbox stopped"}));
   plugin_.stop();
   EXPECT_EQ(sink_.take(), Calls{"disconnected"});
   EXPECT_TRUE(runtime_.sees_end());
@@ -163,15 +177,52 @@ TEST_F(NriPluginTest, AnOlderRuntimeTellsSomeEventsAsChangesOfState) {
   const std::string pod = bytes_field(2, nri_proto::sandbox(example_sandbox()));
   const std::string container = bytes_field(3, nri_proto::container(example_container()));
   EXPECT_EQ(runtime_.call("StateChange", number_field(1, 5) + pod + container), success(""));
+  EXPECT_EQ(runtime_.call("StateChange", number_field(1, 6) + pod + container), success(""));
+  EXPECT_EQ(runtime_.call("StateChange", number_field(1, 11) + pod + container), success(""));
   EXPECT_EQ(runtime_.call("StateChange", number_field(1, 2) + pod), success(""));
   EXPECT_EQ(runtime_.call("StateChange", number_field(1, 1) + pod), success(""));
-  EXPECT_EQ(sink_.take(), (Calls{"created", "sandbox stopped"}));
+  EXPECT_EQ(sink_.take(), (Calls{"created", "start", "ended", "sandbox stopped"}));
+}
+
+TEST_F(NriPluginTest, AContainerThatMayNotStartIsAnErrorForBothKindsOfRuntime) {
+  start_and_synchronize();
+  sink_.may_start = base::fail(base::ErrorCode::kUnavailable, "snug: no limit");
+  EXPECT_EQ(runtime_.call("StartContainer", kPodAndContainer), error(9, "snug: no limit"));
+  EXPECT_EQ(
+      runtime_.call("StateChange", number_field(1, 6) +
+                                       bytes_field(2, nri_proto::sandbox(example_sandbox())) +
+                                       bytes_field(3, nri_proto::container(example_container()))),
+      error(9, "snug: no limit"));
+}
+
+TEST_F(NriPluginTest, AContainerThatRequiresThePlugInIsMarkedWithItsId) {
+  start_and_synchronize();
+  sink_.adjustment = agent::Adjustment{};
+  for (const auto& [required, is_marked] :
+       {std::pair(R"(["snug"])", true), {R"(["snug-probe"])", false}}) {
+    agent::SandboxView sandbox = example_sandbox();
+    sandbox.annotations["required-plugins.noderesource.dev/container.main"] = required;
+    EXPECT_EQ(runtime_.call("CreateContainer",
+                            bytes_field(1, nri_proto::sandbox(sandbox)) +
+                                bytes_field(2, nri_proto::container(example_container()))),
+              success(is_marked ? bytes_field(1, bytes_field(2, nri_proto::entry(
+                                                                    "snug.dev/seen-by.snug", "c1")))
+                                : ""));
+  }
 }
 
 TEST_F(NriPluginTest, ValidationIsSubscribedToOnlyIfTheSinkWantsIt) {
   sink_.validates = false;
   start();
   EXPECT_EQ(configure(), success(number_field(2, kEvents)));
+}
+
+TEST_F(NriPluginTest, ConnectionsThatEndAtTheSubscriptionDoNotEndValidations) {
+  start();
+  for (int round = 0; round < 4; ++round) {
+    EXPECT_EQ(configure(), success(number_field(2, kEvents | kValidation))) << round;
+    EXPECT_EQ(runtime_.accept(), kRegistration);
+  }
 }
 
 TEST_F(NriPluginTest, TheStateOfTheRuntimeComesInParts) {
@@ -194,7 +245,7 @@ TEST_F(NriPluginTest, TooManyObjectsAreRefused) {
     pods += bytes_field(1, "");
   }
   EXPECT_EQ(runtime_.call("Synchronize", pods),
-            error(8, "the agent can hold 65536 pods and containers"));
+            error(8, "this plug-in can hold 65536 pods and containers"));
 }
 
 TEST_F(NriPluginTest, AnErrorOfTheSinkRefusesTheContainer) {
@@ -222,7 +273,8 @@ TEST_F(NriPluginTest, OtherMethodsAreUnimplementedAndNoneComesBeforeConfigure) {
   configure();
   EXPECT_EQ(
       runtime_.call("UpdateContainer", kPodAndContainer),
-      error(12, "snug-agent does not have the method nri.pkg.api.v1alpha1.Plugin/UpdateContainer"));
+      error(12,
+            "this plug-in does not have the method nri.pkg.api.v1alpha1.Plugin/UpdateContainer"));
   EXPECT_EQ(sink_.take(), Calls{"connected containerd v2.4.2"});
 }
 

@@ -1,105 +1,24 @@
 // The adapter against the stand-in for NVIDIA's management library, which lies beside this program.
 #include "snug/adapters/nvml/nvml_devices.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "adapters/nvml/mig_reader.hpp"
+#include "adapters/nvml/mig_profiles.hpp"
+#include "nvml_standin.hpp"
 #include "snug/mig/card_catalog.hpp"
 
 namespace snug::nvml_devices_test {
 namespace {
 
 using agent::NodeDevices;
-using nlohmann::json;
 using nvml::NvmlDevices;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-json card(int number, std::string model = "NVIDIA A100-SXM4-40GB", int memory_mib = 40960,
-          std::string table = "A100-40GB") {
-  const std::string digit = std::to_string(number);
-  return {{"uuid", "GPU-0000000" + digit + "-1111-2222-3333-444444444444"},
-          {"model", std::move(model)},
-          {"memory_mib", memory_mib},
-          {"minor", 7 - number},
-          {"pci", "00000000:3" + digit + ":00.0"},
-          {"table", std::move(table)},
-          {"instances", json::array()}};
-}
-
-class NvmlDevicesTest : public testing::Test {
- protected:
-  NvmlDevicesTest() {
-    folder_ = std::filesystem::temp_directory_path() / ("snug-nvml-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    state_ = {{"driver", "615.71"},
-              {"epoch", 0},
-              {"cards", {card(0), card(1)}},
-              {"events", json::array()},
-              {"next_event", 0}};
-    store();
-    setenv("SNUG_STANDIN_NVML", (folder_ / "state").c_str(), 1);
-  }
-  ~NvmlDevicesTest() override { std::filesystem::remove_all(folder_); }
-
-  /// Writes the state, as one step for the stand-in.
-  void store() {
-    const int file = open((folder_ / "state").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    ASSERT_GE(file, 0);
-    ASSERT_EQ(flock(file, LOCK_EX), 0);
-    const std::string text = state_.dump();
-    ASSERT_EQ(ftruncate(file, 0), 0);
-    ASSERT_EQ(write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
-    close(file);
-  }
-  void set_card(std::size_t number, const std::string& key, const json& value) {
-    state_["cards"][number][key] = value;
-    store();
-  }
-  void append_xid(std::size_t number, int xid) {
-    const int next = state_["next_event"].get<int>();
-    state_["events"].push_back(
-        {{"number", next}, {"uuid", state_["cards"][number]["uuid"]}, {"xid", xid}});
-    state_["next_event"] = next + 1;
-    store();
-  }
-  void restart_driver(const std::string& version) {
-    state_["driver"] = version;
-    state_["epoch"] = state_["epoch"].get<int>() + 1;
-    store();
-  }
-
-  nvml::NvmlOptions options() const {
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    // The first one is not there: the next is tried.
-    return {.libraries = {folder_ / "no-such-library.so.1",
-                          (folder / "standin/libnvidia-ml.so.1").string()},
-            .pci_devices = folder_,
-            .reopen_after = milliseconds(0)};
-  }
-  std::string uuid(std::size_t number) const {
-    return state_["cards"][number]["uuid"].get<std::string>();
-  }
-
-  std::filesystem::path folder_;
-  json state_;
-};
-
-NodeDevices read(NvmlDevices& devices) {
-  const auto read = devices.read();
-  EXPECT_TRUE(read) << read.error().message;
-  return read.value_or(NodeDevices{});
-}
+using NvmlDevicesTest = NvmlStandinTest;
 
 /// Reads until the second GPU is healthy, or 10 times.
 NodeDevices read_until_healthy(NvmlDevices& devices) {
@@ -132,6 +51,38 @@ TEST_F(NvmlDevicesTest, ReadsWhatEachGpuIs) {
   EXPECT_EQ(node.gpus[0].numa_node, -1);
   EXPECT_EQ(node.gpus[0].recovery, agent::Recovery::kUnknown);
   EXPECT_EQ(node.nvlinks, (std::vector<std::vector<int>>{{0, 0}, {0, 0}}));
+}
+
+TEST_F(NvmlDevicesTest, ReadsHowMuchOfEachGpuIsInUse) {
+  state_["cards"][0]["used_mib"] = 16384;
+  state_["cards"][0]["utilization"] = 37;
+  state_["cards"][1]["mig"] = true;
+  state_["cards"][1]["used_mib"] = 40960;
+  state_["cards"][1]["utilization"] = 90;
+  store();
+  NvmlDevices devices(options());
+  const auto usage = [&] {
+    std::vector<std::tuple<std::string, int, int>> rows;
+    const auto gpus = devices.read_usage();
+    EXPECT_TRUE(gpus) << gpus.error().message;
+    for (const agent_service::DeviceUsage& gpu :
+         gpus.value_or(std::vector<agent_service::DeviceUsage>{}))
+      rows.emplace_back(gpu.uuid, gpu.memory_percent, gpu.compute_percent);
+    return rows;
+  };
+  using Rows = decltype(usage());
+  EXPECT_EQ(usage(), Rows{}) << "the driver has not been read";
+  ASSERT_EQ(read(devices).gpus.size(), 2U);
+  const Rows both{{uuid(0), 40, 37}, {uuid(1), 100, 0}};
+  EXPECT_EQ(usage(), both) << "in MIG mode the driver does not say how busy the GPU is";
+  state_["missing"] = {"nvmlDeviceGetMemoryInfo_v2"};
+  store();
+  EXPECT_EQ(usage(), both);
+  set_card(0, "lost", true);
+  EXPECT_EQ(usage(), (Rows{both[1]}));
+  restart_driver("615.72");
+  EXPECT_FALSE(devices.read_usage()) << "the library must be opened anew";
+  EXPECT_FALSE(devices.read());
 }
 
 TEST_F(NvmlDevicesTest, WithoutALibraryOrDriverThereAreNoGpus) {
@@ -171,13 +122,15 @@ TEST_F(NvmlDevicesTest, AnOldDriverIsReadByOlderFunctions) {
 }
 
 TEST_F(NvmlDevicesTest, TheProfilesOfACardAreThoseOfTheBuiltInTable) {
-  state_["cards"] = {card(0), card(1, "NVIDIA H100 80GB HBM3", 81559, "H100-80GB"),
-                     card(2, "NVIDIA A30", 24258, "A30")};
+  state_["cards"] = {
+      card(0), card(1, "NVIDIA H100 80GB HBM3", 81559, "H100-80GB"),
+      card(2, "NVIDIA A30", 24258, "A30"), card(3, "NVIDIA B200", 183359, "B200"),
+      card(4, "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, "RTX-PRO-6000")};
   for (json& each : state_["cards"]) each["mig"] = true;
   store();
   NvmlDevices devices(options());
   const NodeDevices node = read(devices);
-  ASSERT_EQ(node.gpus.size(), 3U);
+  ASSERT_EQ(node.gpus.size(), 5U);
   for (const agent::DeviceReport& gpu : node.gpus) {
     const mig::MigCard* built_in = mig::find_mig_card(gpu.model, gpu.memory);
     ASSERT_NE(built_in, nullptr) << gpu.model;
@@ -243,6 +196,29 @@ TEST_F(NvmlDevicesTest, SlicesAreInstancesThatOneComputeInstanceFills) {
       {"MIG-00000001-1111-2222-3333-444444440500", "1g.5gb", 1, 1, 5, 0},
       {"MIG-00000001-1111-2222-3333-444444440200", "3g.20gb", 4, 4, 2, 0}};
   EXPECT_EQ(node.gpus[1].mig_slices, expected);
+  EXPECT_EQ(node.gpus[1].mig_unfinished,
+            (std::vector<agent::MigInstanceReport>{{9, 0, 1, false}, {3, 2, 2, true}}));
+}
+
+TEST_F(NvmlDevicesTest, AnInstanceOfAnUnknownProfileIsUnfinished) {
+  state_["cards"][1]["mig"] = true;
+  state_["cards"][1]["table"] = "A100-40GB-new";
+  state_["cards"][1]["instances"] = {
+      // A number of a profile beyond those that Snug knows, and an id of no profile at all.
+      {{"id", 2}, {"profile", 99}, {"start", 2}, {"size", 2}, {"compute", json::array()}},
+      {{"id", 5},
+       {"profile", 77},
+       {"start", 0},
+       {"size", 1},
+       {"compute", {{{"id", 0}, {"profile", 0}, {"start", 0}, {"size", 1}}}}}};
+  store();
+  NvmlDevices devices(options());
+  const NodeDevices node = read(devices);
+  ASSERT_EQ(node.gpus.size(), 2U);
+  EXPECT_EQ(node.gpus[1].mig_profiles.size(), 7U);
+  EXPECT_EQ(node.gpus[1].mig_slices, std::vector<agent::MigSliceReport>{});
+  EXPECT_EQ(node.gpus[1].mig_unfinished,
+            (std::vector<agent::MigInstanceReport>{{5, 0, 1, true}, {2, 2, 2, false}}));
 }
 
 TEST_F(NvmlDevicesTest, CountsLinksBetweenGpusAndThroughSwitches) {

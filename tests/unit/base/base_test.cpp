@@ -13,6 +13,7 @@
 #include "snug/base/limits.hpp"
 #include "snug/base/name_hash.hpp"
 #include "snug/base/result.hpp"
+#include "snug/base/stable_hash.hpp"
 #include "snug/base/units.hpp"
 
 namespace snug::base_test {
@@ -122,6 +123,13 @@ TEST(NameHashTest, NumberedNamesSpreadOverATableAsRandomOnesWould) {
   // 65,536 × (1 − e^(−20,000 / 65,536)) = 17,234 cells are expected to be met.
   EXPECT_GT(low.size(), 16'900U);
   EXPECT_GT(high.size(), 19'990U);
+}
+
+/// From the published vectors of FNV-1a.
+TEST(StableHashTest, ItIsTheSameInEveryProcessAndVersion) {
+  EXPECT_EQ(base::stable_hash(""), 0xCBF29CE484222325U);
+  EXPECT_EQ(base::stable_hash("a"), 0xAF63DC4C8601EC8CU);
+  EXPECT_EQ(base::stable_hash("foobar"), 0x85944171F73967E8U);
 }
 
 TEST(ResultTest, AFailureCarriesItsCodeAndSentence) {

@@ -16,7 +16,7 @@ constexpr const char* kNodes = R"({"generation":7,"nodes":[
         {"profile":"1g.5gb","start":0,"size":1}]}},
      {"index":1,"uuid":"","model":"A100","memoryMiB":40960,"healthy":false,"closed":"unhealthy","freeWhole":false,"mode":"none",
       "usedMemoryMiB":0,"usedComputeMilli":0,"holders":[]}],"kubeletAssigned":[]},
-  {"name":"b","pool":"whole","closed":"BadInventory","gpus":[],"kubeletAssigned":[
+  {"name":"b","pool":"whole","closed":"BadInventory","enforcer":"koordlet","agent":{"enforcement":"open","limits":"mps","alive":true},"gpus":[],"kubeletAssigned":[
      {"namespace":"ml","pod":"k","uid":"u","container":"c","resource":"nvidia.com/gpu","count":2}]}]})";
 
 TEST(AdminRepliesTest, NodesAreRead) {
@@ -35,6 +35,13 @@ TEST(AdminRepliesTest, NodesAreRead) {
   EXPECT_TRUE(gpu.free_whole);
   EXPECT_EQ(nodes->front().closed, "");
   EXPECT_EQ(nodes->back().closed, "BadInventory");
+  EXPECT_FALSE(nodes->front().agent);
+  EXPECT_EQ(nodes->front().enforcer, "");
+  EXPECT_EQ(nodes->back().enforcer, "koordlet");
+  ASSERT_TRUE(nodes->back().agent);
+  EXPECT_EQ(nodes->back().agent->enforcement, "open");
+  EXPECT_EQ(nodes->back().agent->limits, "mps");
+  EXPECT_TRUE(nodes->back().agent->alive);
   EXPECT_EQ(nodes->back().units.at(0).count, 2);
 }
 

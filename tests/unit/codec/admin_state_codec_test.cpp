@@ -153,10 +153,45 @@ TEST(StateCodecTest, ClosedNodesSayWhy) {
   EXPECT_EQ(closed(state(inventory("n", {gpu(0, "")}), {std::make_shared<model::Holding>(stray)})),
             "to annotated pods: " + model::message(model::ReasonCode::kNodeClosed));
 
+  model::NodeInventory left = inventory("n", {gpu(0, "")});
+  left.enforcement = model::Enforcement::kFailClosed;
+  left.agent_alive = false;
+  EXPECT_EQ(closed(state(left)),
+            "to annotated pods: " + model::message(model::ReasonCode::kAgentAway));
+
   const auto shared = holding("s", {{"main", "", std::vector{share(0, "")}}});
   const auto counted = holding("k", {{"main", "", model::KubeletUnits{"nvidia.com/gpu", 1}}});
   EXPECT_EQ(closed(state(inventory("n", {gpu(0, "")}), {shared, counted})),
             model::to_string(model::NodeConflict::kMixedAssigners));
+}
+
+TEST(StateCodecTest, ANodeShowsWhatItsAgentSays) {
+  const auto shown = [](const model::NodeInventory& node) {
+    return Json::parse(*codec::write_nodes(snapshot({state(node)}), std::nullopt))["nodes"][0];
+  };
+  model::NodeInventory node = inventory("n", {gpu(0, "")});
+  node.share_limits = model::ShareLimits::kMps;
+  EXPECT_FALSE(shown(node).contains("agent")) << "no agent wrote it";
+  node.enforcement = model::Enforcement::kFailClosed;
+  EXPECT_EQ(shown(node)["agent"],
+            (Json{{"enforcement", "fail-closed"}, {"limits", "mps"}, {"alive", true}}));
+  node.enforcement = model::Enforcement::kOpen;
+  node.share_limits.reset();
+  node.agent_alive = false;
+  EXPECT_EQ(shown(node)["agent"], (Json{{"enforcement", "open"}, {"alive", false}}));
+  EXPECT_TRUE(shown(node)["closed"].is_null());
+}
+
+TEST(StateCodecTest, ANodeNamesItsOtherEnforcer) {
+  const auto shown = [](const model::NodeInventory& node) {
+    return Json::parse(*codec::write_nodes(snapshot({state(node)}), std::nullopt))["nodes"][0];
+  };
+  model::NodeInventory node = inventory("n", {gpu(0, "")});
+  EXPECT_FALSE(shown(node).contains("enforcer"));
+  node.other_enforcer = model::OtherEnforcer::kNvFractions;
+  EXPECT_EQ(shown(node)["enforcer"], "nvfractions");
+  node.other_enforcer = model::OtherEnforcer::kKoordlet;
+  EXPECT_EQ(shown(node)["enforcer"], "koordlet");
 }
 
 TEST(StateCodecTest, ANodeThatIsClosedToAnnotatedPodsHasGpusThatTheKubeletCanStillGiveOut) {

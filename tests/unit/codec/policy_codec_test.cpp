@@ -65,8 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
             "p.yaml:4:22: the name of the term is missing; the terms are"},
         Row{with_term("{weight: 1}"),
             "p.yaml:4:15: the name of the term is missing; the terms are best-fit, fgd, "
-            "left-over-size, left-over-value, model-scarcity, multi-gpu-room, nvlink-locality, "
-            "slice-reuse, slice-value, spread, stranded-gpu"},
+            "least-used, left-over-size, left-over-value, model-scarcity, multi-gpu-room, "
+            "nvlink-locality, slice-reuse, slice-value, spread, stranded-gpu"},
         Row{with_term("{term: spread}"),
             "p.yaml:4:15: the key weight is missing; it must be an integer from -1000000 to"},
         Row{with_term("{term: spread, weight: 1.5}"), "p.yaml:4:38: weight must be"},

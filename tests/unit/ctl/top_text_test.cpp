@@ -102,6 +102,17 @@ TEST(TopTextTest, ANodeInDetailHasItsHoldersAndItsSlicesAtTheirPlaces) {
   nodes[0].closed = "BadInventory: it is not JSON";
   EXPECT_EQ(ctl::node_details_page(nodes, kFirst, {}).rows.front(),
             "n1  pool shares  closed: BadInventory: it is not JSON");
+  nodes[0].closed.clear();
+  nodes[0].agent = {.enforcement = "fail-closed", .limits = "mps", .alive = true};
+  EXPECT_EQ(ctl::node_details_page(nodes, kFirst, {}).rows.front(),
+            "n1  pool shares  agent: fail-closed, limits mps");
+  nodes[0].agent = {.enforcement = "open", .limits = {}, .alive = false};
+  EXPECT_EQ(ctl::node_details_page(nodes, kFirst, {}).rows.front(),
+            "n1  pool shares  agent: open, away");
+  nodes[0].agent.reset();
+  nodes[0].enforcer = "koordlet";
+  EXPECT_EQ(ctl::node_details_page(nodes, kFirst, {}).rows.front(),
+            "n1  pool shares  enforcer koordlet");
 }
 
 TEST(TopTextTest, DevicesOfTheKubeletAreALineOfTheSums) {

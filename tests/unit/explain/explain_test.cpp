@@ -239,15 +239,21 @@ TEST(ExplainTest, ANodeThatIsNotEnforcedIsToldWhatItLacks) {
       {" enforcement=fail-closed",
        "if it had the label snug.dev/enforced=true, which says that software on it limits each "
        "pod to its share"},
-      {" enforced enforcement=fail-closed silent",
-       "if its agent ran: Snug sees no heartbeat of it"},
-      {" enforcement=open silent",
+      {" enforcer=koordlet",
+       "if it had the label snug.dev/enforced=true, which says that koordlet limits each pod to "
+       "its share"},
+      {" enforcement=open",
        "if its container runtime refused GPU pods while the agent is away: its inventory says "
        "enforcement: open"},
+      {" enforcement=open silent",
+       "if its container runtime refused GPU pods while the agent is away: its inventory says "
+       "enforcement: open, and if its agent ran"},
+      {" enforcement=fail-closed limits=mps",
+       "if the `modes` of its GPUs allowed no time-slicing, where MPS does not limit shares"},
       {" enforcement=fail-closed limits=none",
        "if something on it limited shares: its inventory says limits: none"}};
   for (const Row& row : rows) {
-    RepackScenario on({"n1: A 1000 |" + row.words}, {}, make_fraction(500));
+    RepackScenario on({"n1: A 1000 modes=time-slicing+mps |" + row.words}, {}, make_fraction(500));
     on.incoming.sharing =
         model::SharingRules({{.namespaces = {"*"}, .rule = {.require_enforcement = true}}});
     const explain::Explanation explanation = explained(on);
@@ -255,6 +261,29 @@ TEST(ExplainTest, ANodeThatIsNotEnforcedIsToldWhatItLacks) {
     EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kLabel),
               "node n1 would take the pod " + row.lacks);
   }
+}
+
+TEST(ExplainTest, ANodeWithoutItsAgentIsToldToHaveItBack) {
+  RepackScenario on({"n1: A 1000 | enforced enforcement=fail-closed silent"}, {},
+                    make_fraction(500));
+  const std::string start = "node n1 would take the pod if its agent ran: Snug sees no heartbeat";
+  const explain::Explanation explanation = explained(on);
+  EXPECT_EQ(explanation.nearest->sentence,
+            model::message(model::ReasonCode::kAgentAway) +
+                " (the Lease agent.n1 is missing or is not renewed)");
+  EXPECT_THAT(advice_of(explanation, explain::AdviceKind::kRepair), HasSubstr(start));
+  EXPECT_EQ(advice_of(explanation, explain::AdviceKind::kLabel), "");
+  EXPECT_TRUE(explanation.blockers.empty()) << "no pod is in the way";
+
+  on.inventories.front().enforces_shares = false;
+  on.inventories.front().share_limits = model::ShareLimits::kNone;
+  on.incoming.sharing =
+      model::SharingRules({{.namespaces = {"*"}, .rule = {.require_enforcement = true}}});
+  const explain::Explanation lacks_both = explained(on);
+  EXPECT_EQ(advice_of(lacks_both, explain::AdviceKind::kRepair), "") << "it does not suffice";
+  EXPECT_EQ(advice_of(lacks_both, explain::AdviceKind::kLabel),
+            "node n1 would take the pod if something on it limited shares: its inventory says "
+            "limits: none, and if its agent ran");
 }
 
 TEST(ExplainTest, ACapIsToldWithItsAmounts) {

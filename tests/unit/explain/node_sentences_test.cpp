@@ -15,6 +15,7 @@
 namespace snug::node_sentences_test {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 TEST(NodeSentencesTest, OfSeveralContainersTheOneThatLacksMostIsNamed) {
@@ -53,6 +54,64 @@ TEST(NodeSentencesTest, ASliceThatFitsIsNotWhatANodeLacks) {
               HasSubstr("GPU 1 (A) of node n1 lacks 200 MiB and 20 %"));
   ASSERT_EQ(explanation.blockers.size(), 1);
   EXPECT_EQ(explanation.blockers[0].pod, "b");
+}
+
+TEST(NodeSentencesTest, AnotherEnforcerIsNamedWithWhatItLacks) {
+  struct Row {
+    std::string node;
+    model::GpuRequest request;
+    std::string sentence;
+  };
+  model::GpuRequest two = make_fraction(100);
+  two.containers.push_back(two.containers.front());
+  two.containers.back().container = "side";
+  model::GpuRequest long_name = make_fraction(100);
+  long_name.containers.front().container = std::string(34, 'c');
+  model::GpuRequest by_mps = make_fraction(100);
+  by_mps.containers.front().isolation = model::Isolation::kMps;
+  const std::string modes = "WrongMode: no GPU is in a mode that can serve the request ";
+  const std::string pool = "WrongPool: the node's pool does not take this kind of GPU pod ";
+  const std::vector<Row> rows = {
+      {"n1: A 1000 | enforcer=koordlet", two,
+       pool + "(snug.dev/enforcer is koordlet, which gives all containers of a pod the same GPUs, "
+              "so only one may ask for some)"},
+      {"n1: A 1000 | enforcer=koordlet pool=whole", two, pool + "(snug.dev/pool is whole)"},
+      {"n1: A 1000 | enforcer=nvfractions", long_name,
+       pool + "(snug.dev/enforcer is nvfractions, which takes names of at most 33 characters for "
+              "containers with GPUs)"},
+      {"n1: A 1000 modes=time-slicing | enforcer=koordlet", by_mps,
+       modes + "(GPU 0: time-slicing; snug.dev/enforcer is koordlet, which gives no slices and "
+               "has no MPS)"},
+      {"n1: NVIDIA-A100-SXM4-40GB 40960 mig | dynamic enforcer=nvfractions", make_fraction(100),
+       modes + "(GPU 0: slices only; snug.dev/enforcer is nvfractions, which gives no slices)"},
+      {"n1: NVIDIA-A100-SXM4-40GB 40960 mig | dynamic enforcer=koordlet",
+       make_slice_request("1g.5gb"),
+       "NoProfile: no GPU of the node has a slice of this MIG profile, or could be given one (node "
+       "n1 has 1 x NVIDIA-A100-SXM4-40GB with 40960 MiB; snug.dev/enforcer is koordlet, which "
+       "gives no slices and has no MPS)"}};
+  for (const Row& row : rows) {
+    const explain::Explanation explanation = explained({{row.node}, {}, row.request});
+    EXPECT_EQ(explanation.nearest->sentence, row.sentence) << row.node;
+    for (const explain::Advice& advice : explanation.advice)
+      EXPECT_NE(advice.kind, explain::AdviceKind::kMode) << advice.text();
+  }
+}
+
+TEST(NodeSentencesTest, SharesOfSeveralGpusByMpsAreNamedWhereAnAgentServesOne) {
+  model::GpuRequest request = make_fraction(200);
+  request.containers.front().count = 2;
+  request.containers.front().isolation = model::Isolation::kMps;
+  RepackScenario on({"n1: A 1000 x2"}, {}, request);
+  for (model::GpuInfo& gpu : on.inventories.front().gpus)
+    gpu.allowed_modes = {model::GpuMode::kTimeSlicing, model::GpuMode::kMps};
+  on.inventories.front().enforcement = model::Enforcement::kOpen;
+  EXPECT_EQ(explained(on).nearest->sentence,
+            "WrongMode: no GPU is in a mode that can serve the request (GPU 0: time-slicing, mps; "
+            "GPU 1: time-slicing, mps; on a node with an agent, a container that gets shares of "
+            "several GPUs gets none in the mode mps, since CUDA uses the MPS daemon of one GPU)");
+  for (model::GpuInfo& gpu : on.inventories.front().gpus)
+    gpu.allowed_modes = {model::GpuMode::kTimeSlicing};
+  EXPECT_THAT(explained(on).nearest->sentence, EndsWith("GPU 1: time-slicing)"));
 }
 
 TEST(NodeSentencesTest, AVerySmallLackIsALack) {

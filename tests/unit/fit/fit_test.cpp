@@ -240,6 +240,77 @@ TEST(FitTest, AnAutoNodeHoldsOneKindAtATime) {
          {"by hand in both ways", node, {units, unplaced}, make_fraction(1), "NodeClosed"}});
 }
 
+TEST(FitTest, ARuntimeThatFailsClosedTakesNoReservationWithoutItsAgent) {
+  const std::string_view away = "n1: A 40960 x2 | enforcement=fail-closed silent nvidia.com/gpu=2";
+  const model::HoldingPtr unplaced = make_unplaced("u", "n1");
+  model::GpuRequest two = make_fraction(1);
+  two.containers.push_back(make_whole(1).containers.front());
+  check({{"share", away, {}, make_fraction(1), "AgentAway"},
+         {"whole by annotation", away, {}, make_whole(1), "AgentAway"},
+         {"several containers", away, {}, two, "AgentAway"},
+         {"slice",
+          "n1: A100-40 40960 mig | enforcement=fail-closed silent dynamic",
+          {},
+          make_request(model::SliceRequest{"1g.5gb"}, 1, "gpu-mig-profile=1g.5gb"),
+          "AgentAway"},
+         {"its binding requires no agent", away, {}, make_units(1), "-"},
+         {"with its agent", "n1: A 40960 | enforcement=fail-closed", {}, make_fraction(1), "0"},
+         {"open, without its agent",
+          "n1: A 40960 | enforcement=open silent",
+          {},
+          make_fraction(1),
+          "0"},
+         {"no longer than other reasons", away, {unplaced}, make_fraction(1), "NodeClosed"},
+         {"longer than pods of the other kind",
+          away,
+          {make_units_holding("k", "n1", 1)},
+          make_fraction(1),
+          "AgentAway"},
+         {"its pods stay", away, {held(0, 1, 1)}, make_units(1), "OtherKind"}});
+}
+
+TEST(FitTest, AnotherEnforcerGetsNothingThatItCannotExpress) {
+  const std::string_view koordlet = "n1: A 40960 x2 modes=whole+time-slicing | enforcer=koordlet";
+  const std::string_view fractions = "n1: A 40960 x2 | enforcer=nvfractions nvidia.com/gpu=2";
+  const std::string_view both_modes =
+      "n1: A 40960 x2 modes=whole+time-slicing+mps | enforcer=nvfractions";
+  model::GpuRequest on_two = make_fraction(100);
+  on_two.containers.front().count = 2;
+  const std::string_view sliced = "n1: A100-40 40960 mig slices=1g.5gb@0 | enforcer=nvfractions";
+  const std::string_view dynamic = "n1: A100-40 40960 mig | dynamic enforcer=koordlet";
+  const auto slice = make_request(model::SliceRequest{"1g.5gb"}, 1, "gpu-mig-profile=1g.5gb");
+  model::GpuRequest two = make_fraction(100);
+  two.containers.push_back(two.containers.front());
+  two.containers.back().container = "side";
+  model::GpuRequest named = make_fraction(100);
+  named.containers.front().container = std::string(33, 'c');
+  model::GpuRequest long_name = two;
+  long_name.containers.back().container = std::string(34, 'c');
+  model::GpuRequest by_mps = make_fraction(100);
+  by_mps.containers.front().isolation = model::Isolation::kMps;
+  const model::HoldingPtr units = make_units_holding("k", "n1", 1);
+  check({{"share", koordlet, {}, make_fraction(1), "0"},
+         {"whole GPUs", koordlet, {}, make_whole(2), "0+1"},
+         {"koordlet gives all containers the same", koordlet, {}, two, "WrongPool"},
+         {"koordlet has no MPS", koordlet, {}, by_mps, "WrongMode"},
+         {"the longest name", fractions, {}, named, "0"},
+         {"a longer one", fractions, {}, long_name, "WrongPool"},
+         {"two GPUs that may get different modes", both_modes, {}, on_two, "WrongPool"},
+         {"two GPUs of one mode", fractions, {}, on_two, "0+1"},
+         {"two whole GPUs", both_modes, {}, make_whole(2), "0+1"},
+         {"no longer than other reasons", fractions, {units}, long_name, "WrongPool"},
+         {"units of the kubelet", fractions, {}, make_units(1), "-"},
+         {"a slice", sliced, {}, slice, "NoProfile"},
+         {"a slice that would be made", dynamic, {}, slice, "NoProfile"},
+         {"a card that could have it",
+          "n1: A100-40 40960 | enforcer=koordlet",
+          {},
+          slice,
+          "NoProfile"},
+         {"a share that a slice could serve", sliced, {}, make_fraction(100), "WrongMode"}});
+  EXPECT_FALSE(fit_text(*make_state(fractions), two).empty()) << "one key for each container";
+}
+
 TEST(FitTest, AReasonThatLastsLongerThanTheOtherKindOfPodsIsGiven) {
   const std::string_view node = "n1: A 40960 x2 | nvidia.com/gpu=2";
   const model::HoldingPtr units = make_units_holding("k", "n1", 1);

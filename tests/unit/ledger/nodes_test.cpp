@@ -13,6 +13,43 @@ model::HoldingPtr share_of(std::string_view uid, std::string_view node) {
   return make_holding(uid, node, {make_share(0, 10240, 250)});
 }
 
+model::NodeInventory with_load(std::string_view text) {
+  model::NodeInventory node = make_node(text);
+  node.gpus[0].load = model::GpuLoad{.memory_percent = 40, .compute_percent = 10};
+  return node;
+}
+
+TEST(LedgerNodesTest, ALoadIsInTheNextSnapshotAndIsNoChangeOfSupply) {
+  LedgerFixture world;
+  const model::SnapshotPtr before = world.ledger.snapshot();
+  ASSERT_TRUE(world.ledger.put_node(with_load("n1: A 40960")));
+  const model::SnapshotPtr after = world.ledger.snapshot();
+  const std::uint32_t slot = after->names->find("n1")->value;
+  EXPECT_EQ(after->nodes[slot]->gpus[0].info->load, with_load("n1: A 40960").gpus[0].load);
+  EXPECT_NE(after->nodes.version(slot), before->nodes.version(slot))
+      << "verdicts on the old load must not be used again";
+  EXPECT_EQ(after->inventory_generation, before->inventory_generation);
+}
+
+TEST(LedgerNodesTest, AChangeOfLoadMakesNoRoom) {
+  LedgerFixture world;
+  const auto makes_room = [&](model::NodeInventory node) {
+    const std::uint64_t generation = world.generation();
+    const std::uint64_t room = world.room();
+    world.ledger.put_node(std::move(node));
+    EXPECT_NE(world.generation(), generation) << "there is a new state";
+    return world.room() != room;
+  };
+  EXPECT_FALSE(makes_room(with_load("n1: A 40960")));
+  EXPECT_FALSE(makes_room(make_node("n1: A 40960"))) << "the load is unknown again";
+  EXPECT_TRUE(makes_room(with_load("n1: A 40960 x2"))) << "a GPU more, and a load";
+  EXPECT_TRUE(makes_room(with_load("n3: A 40960"))) << "a new node";
+  const std::uint64_t room = world.room();
+  world.ledger.replace_nodes(
+      {make_node("n1: A 40960 x2"), make_node("n2: A 40960"), make_node("n3: A 40960")});
+  EXPECT_EQ(world.room(), room) << "a list with other loads";
+}
+
 TEST(LedgerNodesTest, ANodeThatGoesAndComesBackFindsItsHoldings) {
   LedgerFixture world;
   world.ledger.hold(share_of("p", "n1"));

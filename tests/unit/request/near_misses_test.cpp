@@ -173,6 +173,14 @@ TEST(NearMissesTest, OrdinaryResourcesAndUnprintableValuesAreSafe) {
   EXPECT_EQ(request::near_misses(pod)[0].sentence.find('\n'), std::string::npos);
 }
 
+TEST(NearMissesTest, WhatTheBindingWroteForAnotherEnforcerIsNoMistake) {
+  model::PodFacts pod = make_pod("p", {{"gpu-fraction", "0.5"}});
+  pod.stray_keys["nvidia.com/container.main.gpu-memory.limit"] = "512Mi";
+  EXPECT_THAT(request::near_misses(pod), SizeIs(1));
+  pod.annotations["snug.dev/reservation"] = "{}";
+  EXPECT_THAT(request::near_misses(pod), IsEmpty());
+}
+
 TEST(NearMissesTest, FewKeysOfAPodAreCompared) {
   model::PodFacts pod = make_pod("p", {{"gpu-fracton", "0.5"}});
   for (std::size_t i = 1; i < base::kMaxComparedKeys; ++i)

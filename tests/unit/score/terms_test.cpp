@@ -108,6 +108,29 @@ TEST(SpreadTest, Prefers) {
   }
 }
 
+TEST(LeastUsedTest, RatesWhatIsMeasuredToBeFree) {
+  const auto loaded = [](std::string_view text, bool is_agent_alive = true) {
+    model::NodeInventory node = make_node(text);
+    node.agent_alive = is_agent_alive;
+    node.gpus[0].load = model::GpuLoad{.memory_percent = 30, .compute_percent = 70};
+    if (node.gpus.size() > 1) node.gpus[1].load = model::GpuLoad{.memory_percent = 10};
+    return fit::build_node_state(std::make_shared<const model::NodeInventory>(node), {});
+  };
+  const auto rate = [&](const model::NodeStatePtr& node, const model::Placement& placement) {
+    return score::find_term("least-used")->function({*node, make_whole(1), placement});
+  };
+  const model::NodeStatePtr three = loaded("n1: A 40960 x3");
+  EXPECT_EQ(rate(three, {{{.gpu = 0}}}), 30'000) << "the larger of memory and compute counts";
+  EXPECT_EQ(rate(three, {{{.gpu = 1}}}), 90'000);
+  EXPECT_EQ(rate(three, {{{.gpu = 2}}}), 0) << "a GPU without load counts as used";
+  EXPECT_EQ(rate(three, {{{.gpu = 0}, {.gpu = 1}}}), 60'000);
+  EXPECT_EQ(rate(three, {{{.gpu = 0}, {.gpu = 0}, {.gpu = 1}}}), 60'000) << "each GPU counts once";
+  EXPECT_EQ(rate(three, {}), 40'000) << "the kubelet may take any GPU";
+  EXPECT_EQ(rate(make_state("n1: A 40960"), {{{.gpu = 0}}}), 0);
+  EXPECT_EQ(rate(loaded("n1: A 40960", false), {{{.gpu = 0}}}), 0) << "a silent agent is stale";
+  EXPECT_EQ(rate(loaded("n1: A 40960", true), {{{.gpu = 0}}}), 30'000);
+}
+
 /// Two NVLink pairs, 0-1 and 2-3, of four links each, joined by one link each way round.
 model::NodeStatePtr linked(std::vector<model::HoldingPtr> holdings, int across = 1) {
   model::NodeInventory node = make_node("n1: A 40960 x4");

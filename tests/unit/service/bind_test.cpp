@@ -34,6 +34,35 @@ TEST_F(BindTest, OnePostCarriesNodeAndReservation) {
   EXPECT_EQ(metrics.ends[service::BindOutcome::kBound], 1);
 }
 
+TEST_F(BindTest, TheBindingHasTheKeysOfTheNodesOtherEnforcer) {
+  start();
+  std::vector nodes{make_node("n1", 1, 40960), make_node("n2", 1, 40960),
+                    make_node("n3", 1, 40960)};
+  nodes[0].labels["snug.dev/enforcer"] = "nvfractions";
+  nodes[1].labels["snug.dev/enforcer"] = "koordlet";
+  list(nodes);
+  for (const char* node : {"n1", "n2", "n3"})
+    ASSERT_EQ(bind(arrive(std::string("on-") + node, {{"gpu-fraction", "0.25"}}), node), "");
+  ASSERT_EQ(api.bindings.size(), 3U);
+  const auto others = [&](std::size_t binding) {
+    model::StringMap keys = api.bindings[binding].annotations;
+    std::erase_if(keys, [](const auto& entry) { return entry.first.starts_with("snug.dev/"); });
+    return keys;
+  };
+  EXPECT_EQ(others(0),
+            (model::StringMap{{"nvidia.com/container.main.gpus.devices", "GPU-n1-0"},
+                              {"nvidia.com/container.main.gpu-memory.request", "10240Mi"},
+                              {"nvidia.com/container.main.gpu-memory.limit", "10240Mi"},
+                              {"nvidia.com/container.main.gpu-compute.mode", "time-slicing"},
+                              {"nvidia.com/container.main.gpu-compute.portion", "0.25"}}));
+  EXPECT_EQ(others(1),
+            (model::StringMap{{"scheduling.koordinator.sh/device-allocated",
+                               R"({"gpu":[{"minor":0,"resources":{"koordinator.sh/gpu-core":"25",)"
+                               R"("koordinator.sh/gpu-memory":"10240Mi",)"
+                               R"("koordinator.sh/gpu-memory-ratio":"25"},"id":"GPU-n2-0"}]})"}}));
+  EXPECT_EQ(others(2), model::StringMap{}) << "no label";
+}
+
 TEST_F(BindTest, TheSecondBindOfABoundPodIsSuccessWithoutAnyCall) {
   start();
   list({make_node("n1", 1, 40960)});

@@ -3,15 +3,7 @@
 namespace snug::testing::reconciler_test {
 namespace {
 
-class ReconcilerTest : public ServiceTest {
- protected:
-  /// The wake-up of the start is past.
-  void wake_those_of_before() {
-    reconciler.tick();
-    clock.advance(std::chrono::seconds(2));
-    api.touches.clear();
-  }
-};
+class ReconcilerTest : public ServiceTest {};
 
 model::PodFacts by_kubelet(const std::string& name, const std::string& count) {
   model::PodFacts pod = make_pod(name, {});
@@ -249,116 +241,6 @@ TEST_F(ReconcilerTest, AnEditedReservationChangesNothingAndIsReported) {
   EXPECT_EQ(metrics.problems["reservation"], 1);
 }
 
-TEST_F(ReconcilerTest, PodsThatAnEarlierProcessRefusedAreWokenOnceAtTheStart) {
-  start();
-  list({make_node("n1", 1, 40960)});
-  reconciler.tick();
-  clock.advance(std::chrono::seconds(2));
-  reconciler.tick();
-  EXPECT_EQ(api.touches.size(), 1U);
-}
-
-TEST_F(ReconcilerTest, WaitingPodsAreWokenWhenRoomAppears) {
-  start();
-  list({make_node("n1", 1, 40960)});
-  wake_those_of_before();
-  const model::PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
-  ASSERT_EQ(bind(first, "n1"), "");
-  reconciler.tick();
-  EXPECT_TRUE(api.touches.empty()) << "nobody waits";
-  filter(arrive("b", {{"gpu-fraction", "1"}}), {"n1"});
-  reconciler.tick();
-  EXPECT_TRUE(api.touches.empty()) << "no room has appeared since the refusal";
-  reconciler.pod_gone(first);
-  reconciler.tick();
-  reconciler.tick();
-  EXPECT_EQ(api.touches.size(), 1U);
-}
-
-TEST_F(ReconcilerTest, ARefusalDecidedBeforeRoomAppearedWakesThePodHoweverLateItIsNoted) {
-  start();
-  list({make_node("n1", 1, 40960)});
-  wake_those_of_before();
-  const model::PodFacts first = arrive("a", {{"gpu-fraction", "1"}});
-  ASSERT_EQ(bind(first, "n1"), "");
-  const base::Generation seen = ledger.snapshot()->freed_generation;
-  reconciler.pod_gone(first);
-  reconciler.tick();
-  EXPECT_TRUE(api.touches.empty());
-  pending.note_refused("uid-b", {model::ReasonCode::kNoRoom, {}}, {.freed = seen});
-  reconciler.tick();
-  EXPECT_EQ(api.touches.size(), 1U);
-}
-
-TEST_F(ReconcilerTest, WhoWasRefusedForAnIntentIsWokenWhenItEndsOtherwiseThanByItsBind) {
-  struct Row {
-    std::string_view why;
-    std::function<void(const model::PodFacts&)> end;
-    bool wakes = true;
-  };
-  start(service::AnswerMode::kWinner);
-  list({make_node("n1", 1, 40960), make_node("n2", 1, 40960)});
-  int turn = 0;
-  for (const Row& row : std::vector<Row>{
-           {"its time is over, and nobody calls",
-            [this](const model::PodFacts&) {
-              clock.advance(std::chrono::milliseconds(limits.intent_ttl_ms));
-            }},
-           {"its pod is deleted", [this](const model::PodFacts& a) { reconciler.pod_gone(a); }},
-           {"its pod fits elsewhere", [this](const model::PodFacts& a) { filter(a, {"n2"}); }},
-           {"its pod is refused elsewhere",
-            [this](const model::PodFacts& a) { filter(a, {"n3"}); }},
-           {"its pod is bound elsewhere",
-            [this](const model::PodFacts& a) { EXPECT_EQ(bind(a, "n2"), ""); }},
-           {"its pod is named anew for the place",
-            [this](const model::PodFacts& a) { filter(a, {"n1"}); }, false},
-           {"its pod is bound there",
-            [this](const model::PodFacts& a) { EXPECT_EQ(bind(a, "n1"), ""); }, false}}) {
-    SCOPED_TRACE(row.why);
-    wake_those_of_before();
-    const model::PodFacts a = arrive("a" + std::to_string(++turn), {{"gpu-fraction", "1"}});
-    const model::PodFacts b = arrive("b" + std::to_string(turn), {{"gpu-fraction", "1"}});
-    filter(a, {"n1"});
-    filter(b, {"n1"});
-    reconciler.tick();
-    EXPECT_TRUE(api.touches.empty()) << "the intent has not ended";
-    row.end(a);
-    reconciler.tick();
-    EXPECT_EQ(api.touches.size(), row.wakes ? 1U : 0U);
-    reconciler.pod_gone(a);
-    reconciler.pod_gone(b);
-  }
-}
-
-TEST_F(ReconcilerTest, AnIntentThatEndsWakesNobodyWhoWasRefusedForAnotherReason) {
-  start(service::AnswerMode::kWinner);
-  list({make_node("n1", 1, 40960)});
-  wake_those_of_before();
-  filter(arrive("a", {{"gpu-fraction", "0.5"}}), {"n1"});
-  filter(arrive("b", {{"gpu-fraction", "2"}}), {"n1"});
-  clock.advance(std::chrono::milliseconds(limits.intent_ttl_ms));
-  reconciler.tick();
-  EXPECT_TRUE(api.touches.empty());
-}
-
-TEST_F(ReconcilerTest, WakeUpsKeepTheirDistanceAndAreTriedAgain) {
-  start();
-  list({make_node("n1", 1, 40960)});
-  wake_those_of_before();
-  filter(arrive("b", {{"gpu-fraction", "3"}}), {"n1"});
-  api.touch_error = base::Error{base::ErrorCode::kUnavailable, "away"};
-  reconciler.node_changed(make_node("n2", 1, 40960));
-  reconciler.tick();
-  reconciler.tick();
-  EXPECT_EQ(api.touches.size(), 1U);
-  api.touch_error.reset();
-  clock.advance(std::chrono::seconds(1));
-  reconciler.tick();
-  clock.advance(std::chrono::seconds(1));
-  reconciler.tick();
-  EXPECT_EQ(api.touches.size(), 2U);
-}
-
 TEST_F(ReconcilerTest, AnOverCommitmentThatEventsRevealClosesTheGpuAndIsReported) {
   start();
   list({make_node("n1", 1, 40960)});
@@ -421,15 +303,6 @@ TEST_F(ReconcilerTest, AnEditThatOnlyARelistShowsIsReported) {
   reconciler.pods_listed({shown});
   EXPECT_EQ(used("n1", 0), 500);
   EXPECT_EQ(metrics.problems["reservation"], 1);
-}
-
-TEST_F(ReconcilerTest, ARefusalOfAnEndedPodKeepsNobodyWaiting) {
-  start();
-  list({make_node("n1", 1, 40960)});
-  const model::PodFacts pod = arrive("a", {{"gpu-fraction", "2"}});
-  reconciler.pod_gone(pod);
-  filter(pod, {"n1"});
-  EXPECT_FALSE(pending.any_retryable(base::kNever, base::kNever));
 }
 
 TEST_F(ReconcilerTest, ANodeThatComesBackAsBadAsItWentIsSaidAgain) {

@@ -114,6 +114,18 @@ TEST(ClusterCodecTest, WhatKubeSchedulerLooksAtIsRead) {
   EXPECT_TRUE(cluster.cluster.pods.at(0).selection == expected);
 }
 
+TEST(ClusterCodecTest, TheLabelOfAnotherEnforcerCounts) {
+  const auto cluster =
+      read_items({node("a", R"(,"labels":{"snug.dev/enforcer":"koordlet"})"), node("b"),
+                  node("c", R"(,"labels":{"snug.dev/enforcer":"nvfractions"})")});
+  const auto& nodes = cluster.cluster.nodes;
+  EXPECT_EQ(nodes.at(0).inventory.other_enforcer, model::OtherEnforcer::kKoordlet);
+  EXPECT_EQ(nodes.at(0).traits.labels, (model::StringMap{{"snug.dev/enforcer", "koordlet"}}));
+  EXPECT_EQ(nodes.at(1).inventory.other_enforcer, std::nullopt);
+  EXPECT_EQ(nodes.at(2).inventory.closed_to_annotated, model::ReasonCode::kBadInventory)
+      << "its GPUs have no uuids";
+}
+
 TEST(ClusterCodecTest, BoundPodsHoldWhatTheyWereGiven) {
   const std::string reservation =
       R"(,"annotations":{"gpu-fraction":"0.25","snug.dev/reservation":"{\"version\":1,)"

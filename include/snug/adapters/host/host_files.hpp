@@ -32,6 +32,8 @@ class HostFiles final : public agent_service::HostFilesPort {
   [[nodiscard]] base::Result<agent::DriverFiles> driver_files(
       std::string_view driver_version) override;
   [[nodiscard]] base::Result<std::string> boot_id() override;
+  [[nodiscard]] bool exists(std::string_view host_path) override;
+  [[nodiscard]] std::string path_here(std::string_view host_path) const override;
   [[nodiscard]] base::Result<void> write_cdi_spec(std::string_view name,
                                                   std::string_view json) override;
   [[nodiscard]] base::Result<void> remove_cdi_spec(std::string_view name) override;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "snug/base/limits.hpp"
 #include "snug/base/result.hpp"
@@ -48,8 +49,10 @@ inline constexpr const char* kServiceAccountFolder =
     "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Returns the API server of the cluster in which this pod runs, from KUBERNETES_SERVICE_HOST,
-/// KUBERNETES_SERVICE_PORT and the service account's files in `folder`.
+/// KUBERNETES_SERVICE_PORT and the service account's files in `folder`. `flags` are those that the
+/// program takes outside of a pod, for the error.
 [[nodiscard]] base::Result<ApiEndpoint> in_cluster(
-    const base::Limits& limits, const std::string& folder = kServiceAccountFolder);
+    const base::Limits& limits, std::string_view flags,
+    const std::string& folder = kServiceAccountFolder);
 
 }  // namespace snug::kube
