@@ -38,6 +38,8 @@ MANIFESTS = {
                         "flow-schema"], []),
     "shared-extender.yaml": (["namespace", "policy", "daemonsets", "shared-rbac", "flow-schema"],
                              [*SHARED, "namespace=true"]),
+    "agent-rbac.yaml": (["agent-rbac"], AGENT),
+    "agent-policy.yaml": (["agent-policy"], AGENT),
     "agent.yaml": (["agent"], AGENT),
     "mps.yaml": (["mps"], [*AGENT, "agent.modes={whole,mps}", "mps.enabled=true"]),
     "alerts/prometheusrule.yaml": (["prometheusrule"], ["monitoring.prometheusRule=true"]),

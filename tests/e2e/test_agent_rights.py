@@ -29,6 +29,10 @@ def lease(name, holder, namespace="snug"):
             "spec": {"holderIdentity": holder, "leaseDurationSeconds": 40, "renewTime": now}}
 
 
+def with_owners(value, owners):
+    return {**value, "metadata": {**value["metadata"], "ownerReferences": owners}}
+
+
 def marks(annotations=None, labels=None):
     return {"metadata": {"annotations": annotations or {}, "labels": labels or {}}}
 
@@ -141,16 +145,17 @@ class AgentTest(Scenario):
         self.addCleanup(self.admin.delete, f"{leases}/agent.n1", missing_ok=True)
         self._refused("POST", leases, lease("agent.n1", "n2"), ANOTHER_LEASE)
         self.agent.create(leases, lease("agent.n1", "n1"))
-        self.agent.patch(f"{leases}/agent.n1", lease("agent.n1", "n1"))
-        self.agent.call("PUT", f"{leases}/agent.n1", self.agent.get(f"{leases}/agent.n1"))
-        self._refused("PATCH", f"{leases}/agent.n1", {"spec": {"holderIdentity": "n2"}}, ANOTHER_LEASE)
+        made = self.agent.get(f"{leases}/agent.n1")
+        made = self.agent.call("PUT", f"{leases}/agent.n1", made)
+        self._refused("PUT", f"{leases}/agent.n1", {**made, "spec": {**made["spec"], "holderIdentity": "n2"}}, ANOTHER_LEASE)
+        self._refused("PATCH", f"{leases}/agent.n1", lease("agent.n1", "n1"), "cannot")
         self._refused("POST", leases, lease("agent.n2", "n2"), ANOTHER_LEASE)
         self._refused("POST", leases, lease("snug-extender", "n1"), ANOTHER_LEASE)
         own = self._owner("n1")
-        self.agent.patch(f"{leases}/agent.n1", {"metadata": {"ownerReferences": [own]}})
+        owned = self.agent.call("PUT", f"{leases}/agent.n1", with_owners(made, [own]))
         for owners in ([self._owner("n2")], [own, self._owner("n2")], [{**own, "kind": "Pod"}],
                        [{**own, "apiVersion": "a.example/v1"}], [{**own, "blockOwnerDeletion": True}]):
-            self._refused("PATCH", f"{leases}/agent.n1", {"metadata": {"ownerReferences": owners}}, "only its own node owns")
+            self._refused("PUT", f"{leases}/agent.n1", with_owners(owned, owners), "only its own node owns")
         self._refused("DELETE", f"{leases}/agent.n1", None, "cannot")
         self._refused("POST", LEASES.format("default"), lease("agent.n1", "n1", "default"), "cannot")
 
@@ -189,6 +194,7 @@ class AgentTest(Scenario):
         self.wait_refused("first", "AgentAway: ")
         self.agent.create(leases, lease("agent.n1", "n1"))
         self.wait_refused("first", "2 NotEnforced: ")
+        self.admin.patch(f"{leases}/agent.n1", lease("agent.n1", "n1"))  # it counts for 40 s
         self.agent.patch(f"{NODES}/n1", marks({}, {"snug.dev/enforced": "true"}))
         bound = self.wait_bound("first")
         self.assertEqual(bound["spec"]["nodeName"], "n1")

@@ -46,9 +46,7 @@ class SourceTest(ChartTest):
             with tarfile.open(package) as archive:
                 self.assertTrue(all(member.isfile() for member in archive))
                 for link, source in (("policy.yaml", "policies/tight.yaml"), ("rules.yaml", "deploy/alerts/rules.yaml"),
-                                     ("dashboard.json", "deploy/grafana/snug.json"),
-                                     ("agent-rbac.yaml", "deploy/agent-rbac.yaml"),
-                                     ("agent-policy.yaml", "deploy/agent-policy.yaml")):
+                                     ("dashboard.json", "deploy/grafana/snug.json")):
                     text = archive.extractfile(f"snug/files/{link}").read().decode()
                     self.assertEqual(text, (ROOT / source).read_text())
             self.assertEqual(self.template(chart=package), self.template())
