@@ -10,7 +10,7 @@
 namespace snug::codec {
 namespace {
 
-using nlohmann::json;
+using ParsedJson = nlohmann::json;
 using simdjson::dom::element;
 
 /// Parses a text with nlohmann-json after simdjson has refused it. Returns the same JSON in a form
@@ -19,18 +19,19 @@ using simdjson::dom::element;
 base::Result<std::string> normalize_json(std::string_view text, std::int64_t max_depth) {
   std::vector<std::set<std::string>> open_object_keys;
   std::string strict_problem;
-  const auto on_parse_event = [&](int depth, json::parse_event_t event, json& event_value) {
+  const auto on_parse_event = [&](int depth, ParsedJson::parse_event_t event,
+                                  ParsedJson& event_value) {
     if (!strict_problem.empty()) return false;
-    const bool opens_level =
-        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    const bool opens_level = event == ParsedJson::parse_event_t::object_start ||
+                             event == ParsedJson::parse_event_t::array_start;
     if (opens_level && depth >= max_depth) {
       strict_problem =
           "is nested too deeply; at most " + std::to_string(max_depth) + " levels are allowed";
       return false;
     }
-    if (event == json::parse_event_t::object_start) open_object_keys.emplace_back();
-    if (event == json::parse_event_t::object_end) open_object_keys.pop_back();
-    if (event == json::parse_event_t::key) {
+    if (event == ParsedJson::parse_event_t::object_start) open_object_keys.emplace_back();
+    if (event == ParsedJson::parse_event_t::object_end) open_object_keys.pop_back();
+    if (event == ParsedJson::parse_event_t::key) {
       const auto& key = event_value.get_ref<const std::string&>();
       if (!open_object_keys.back().insert(key).second)
         strict_problem = "has the key " + base::in_quotes(key) + " twice";
@@ -38,14 +39,14 @@ base::Result<std::string> normalize_json(std::string_view text, std::int64_t max
     return strict_problem.empty();
   };
   try {
-    const json document = json::parse(text, on_parse_event);
+    const ParsedJson document = ParsedJson::parse(text, on_parse_event);
     if (!strict_problem.empty()) return base::fail(base::ErrorCode::kInvalid, strict_problem);
     return document.dump();
-  } catch (const json::parse_error& error) {
+  } catch (const ParsedJson::parse_error& error) {
     if (!strict_problem.empty()) return base::fail(base::ErrorCode::kInvalid, strict_problem);
     return base::fail(base::ErrorCode::kInvalid,
                       "is not valid JSON at byte " + std::to_string(error.byte));
-  } catch (const json::out_of_range&) {
+  } catch (const ParsedJson::out_of_range&) {
     return base::fail(base::ErrorCode::kInvalid, "has a number that is too large to be read");
   }
 }

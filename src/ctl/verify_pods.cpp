@@ -22,10 +22,10 @@ struct PodRow {
   const char* kind;
   PodResult PodResults::* result;
 };
-constexpr std::array kPods{PodRow{verify_codec::kSharePod, &PodResults::share},
-                           PodRow{verify_codec::kGreedyPod, &PodResults::greedy},
-                           PodRow{verify_codec::kCdiPod, &PodResults::cdi},
-                           PodRow{verify_codec::kToolkitsCdiPod, &PodResults::toolkits_cdi}};
+constexpr std::array kPodRows{PodRow{verify_codec::kSharePod, &PodResults::share},
+                              PodRow{verify_codec::kGreedyPod, &PodResults::greedy},
+                              PodRow{verify_codec::kCdiPod, &PodResults::cdi},
+                              PodRow{verify_codec::kToolkitsCdiPod, &PodResults::toolkits_cdi}};
 
 std::string selector_of(const CheckSettings& settings) {
   return "--selector=" + std::string(verify_codec::kRunLabel) + "=" + settings.run;
@@ -43,7 +43,7 @@ verify::PodEnd end_of_refusal(const std::string& complaint) {
 std::size_t create_pods(const KubectlFlags& kubectl, const CheckSettings& settings,
                         const DelayedSignals& signals, PodResults& results) {
   std::size_t created = 0;
-  for (const PodRow& row : kPods) {
+  for (const PodRow& row : kPodRows) {
     if (signals.has_come()) break;
     const auto done = create_object(kubectl, verify_codec::write_check_pod(settings, row.kind));
     if (done) {
@@ -69,7 +69,7 @@ base::Result<std::vector<PodProgress>> look_at_pods(const KubectlFlags& kubectl,
 void take_results(const std::vector<PodProgress>& pods, const CheckSettings& settings,
                   PodResults& results) {
   for (const PodProgress& pod : pods) {
-    for (const PodRow& row : kPods) {
+    for (const PodRow& row : kPodRows) {
       if (pod.name == verify_codec::pod_name(settings, row.kind)) results.*row.result = pod.result;
     }
   }

@@ -6,7 +6,7 @@
 namespace snug {
 namespace {
 
-constexpr int kDeepest = 2;
+constexpr int kDeepestChange = 2;
 constexpr int kNodes = 3;
 constexpr std::size_t kMaxPods = 16;
 /// Longer than it takes to settle a bind with an unknown outcome, and longer than two takeovers.
@@ -110,7 +110,7 @@ void ClusterSimulation::step(bool nested) {
 
 /// Runs steps during a call of `member`, or stops the process of `member` for a while.
 void ClusterSimulation::meanwhile(Member& member) {
-  if (quiet_ || depth_ >= kDeepest || !random_.chance(16)) return;
+  if (quiet_ || depth_ >= kDeepestChange || !random_.chance(16)) return;
   if (random_.chance(8)) return stand_still(member);
   ++depth_;
   for (std::size_t i = 1 + random_.below(4); i > 0 && good(); --i) {
