@@ -5,27 +5,24 @@
 
 A unit that passed is not looked at again until it, a header of ours that it includes, its flags,
 .clang-tidy or the tool's version change. What passed is known from two sources: this machine's cache,
-and tests/tidy/last_green, which names the commit at which all units passed and the tool's version.
---record writes that file when all units pass on a tree without changes.
+and tests/tidy/last_green, which has a hash of all this for each unit, so that it holds for any commit.
+--record writes that file when all units pass.
 Ends with `N passed, N failed, N skipped`.
 """
 
 import json
-import re
-import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from compiled import closure, output_of, run_cached  # noqa: E402
+from compiled import fingerprint, output_of, run_cached  # noqa: E402
 from tree import Tree  # noqa: E402
 
 TOOL = "clang-tidy-19"
 SHOWN = 30  # lines for each unit
-LAST_GREEN = "tests/tidy/last_green"  # COMMIT VERSION
-# What decides on the flags and the checks of every unit.
-FOR_ALL = re.compile(r"\.clang-tidy|CMakePresets\.json|(.*/)?CMakeLists\.txt|.*\.cmake|.*\.in")
+LAST_GREEN = "tests/tidy/last_green"  # a hash in each line
+HASH = 16  # characters
 
 
 def units(tree, build):
@@ -44,32 +41,6 @@ def tool_version():
     return " ".join(output_of(TOOL, "--version").split())
 
 
-def git(tree, *arguments):
-    """What git prints; None when it fails."""
-    done = subprocess.run(["git", "-C", str(tree.root), *arguments], capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
-
-
-def changed_since_green(tree):
-    """The paths that differ from the last green commit; None when every unit has to be looked at."""
-    commit, _, version = tree.text(LAST_GREEN).strip().partition(" ") if tree.has(LAST_GREEN) else ("", "", "")
-    if not commit or version != tool_version() or git(tree, "merge-base", "--is-ancestor", commit, "HEAD") is None:
-        return None
-    names = git(tree, "diff", "--name-only", "-z", commit)
-    untracked = git(tree, "ls-files", "-z", "-o", "--exclude-standard")
-    if names is None or untracked is None:
-        return None
-    changed = set(names.split("\0") + untracked.split("\0")) - {""}
-    return None if any(FOR_ALL.fullmatch(path) for path in changed) else changed
-
-
-def record(tree):
-    if git(tree, "status", "--porcelain") != "":
-        sys.exit("--record: the tree has changes; commit them first")
-    commit = git(tree, "rev-parse", "HEAD").strip()
-    (tree.root / LAST_GREEN).write_text(f"{commit} {tool_version()}\n", encoding="utf-8")
-
-
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--record"]):
         sys.exit(__doc__)
@@ -79,21 +50,21 @@ def main():
     if not found:
         print(f"{build} compiles no file of this tree\n0 passed, 1 failed, 0 skipped")
         return 1
-    changed = changed_since_green(tree)
-    due = {path: flags for path, flags in found.items()
-           if changed is None or not changed.isdisjoint(closure(tree, path))}
     tool = tool_version() + tree.text(".clang-tidy")
     jobs = {path: ([TOOL, "--quiet", "-p", str(build), path],
                    tool + flags.replace(str(build), "BUILD").replace(str(tree.root), "ROOT"))
-            for path, flags in due.items()}
-    failed = run_cached(tree, "clang-tidy", jobs)
+            for path, flags in found.items()}
+    marks = {path: fingerprint(tree, path, more)[:HASH] for path, (_, more) in jobs.items()}
+    green = set(tree.text(LAST_GREEN).split()) if tree.has(LAST_GREEN) else set()
+    due = {path: job for path, job in jobs.items() if marks[path] not in green}
+    failed = run_cached(tree, "clang-tidy", due)
     for path, text in sorted(failed.items()):
         print(f"FAIL {path}")
         print("\n".join(text.strip().splitlines()[:SHOWN]))
-    print(f"{len(found) - len(due)} units have not changed since the last green commit")
+    print(f"{len(found) - len(due)} units have not changed since the last recorded pass")
     print(f"{len(found) - len(failed)} passed, {len(failed)} failed, 0 skipped")
     if sys.argv[2:] == ["--record"] and not failed:
-        record(tree)
+        (tree.root / LAST_GREEN).write_text("".join(f"{mark}\n" for mark in sorted(marks.values())), encoding="utf-8")
     return 1 if failed else 0
 
 
