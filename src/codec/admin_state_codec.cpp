@@ -41,7 +41,7 @@ std::string closed_text(const model::NodeState& node) {
   if (node.unplaced_pods > 0)
     return "to annotated pods: " + model::message(model::ReasonCode::kNodeClosed);
   return node.annotated_refusal == model::ReasonCode::kAgentAway
-             ? "to annotated pods: " + model::message(model::ReasonCode::kAgentAway)
+             ? model::message(model::ReasonCode::kAgentAway)
              : "";
 }
 

@@ -154,7 +154,7 @@ model::StringMap write_reservation(const model::Reservation& reservation,
 
 void require_agent(const model::Reservation& reservation, model::StringMap& annotations) {
   for (const model::ReservedContainer& container : reservation.containers) {
-    if (!container.devices().empty())
+    if (container.has_gpus())
       annotations[std::string(kRequiredPluginsPrefix) + container.name] = R"(["snug"])";
   }
 }

@@ -29,8 +29,7 @@ std::uint16_t first_of_model(const model::NodeInventory& inventory, const std::s
   return static_cast<std::uint16_t>(first - inventory.gpus.begin());
 }
 
-/// Whether the node's runtime would refuse the containers of annotated pods now. It starts those
-/// whose GPUs the kubelet assigns: their bindings do not require the agent.
+/// Whether the node's runtime would refuse containers with GPUs now.
 bool lacks_its_agent(const model::NodeInventory& inventory) {
   return inventory.enforcement == model::Enforcement::kFailClosed && !inventory.agent_alive;
 }
@@ -51,6 +50,7 @@ model::ReasonCode gate_for_kubelet(const model::NodeState& node) {
   const model::NodeInventory& inventory = *node.inventory;
   if (inventory.closed_to_all != model::ReasonCode::kNone) return inventory.closed_to_all;
   if (inventory.pool == model::Pool::kShares) return model::ReasonCode::kWrongPool;
+  if (lacks_its_agent(inventory)) return model::ReasonCode::kAgentAway;
   return node.snug_assigned_pods + node.unplaced_pods > 0 ? model::ReasonCode::kOtherKind
                                                           : model::ReasonCode::kNone;
 }

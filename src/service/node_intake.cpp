@@ -80,10 +80,11 @@ void NodeIntake::log_ignored_agents() {
   const bool are_ignored = parts_.heartbeats->ignores_agents();
   if (logged_ignored_agents_.exchange(are_ignored) == are_ignored) return;
   if (are_ignored) {
-    parts_.log.write(LogLevel::kError,
-                     "agents of nodes are ignored, so nodes that fail closed take no pods with GPU "
-                     "annotations: more than maxNodes (" +
-                         std::to_string(limits_.max_nodes) + ") agents are alive");
+    parts_.log.write(
+        LogLevel::kError,
+        "agents of nodes are ignored, so nodes that fail closed take no GPU pods: more "
+        "than maxNodes (" +
+            std::to_string(limits_.max_nodes) + ") agents are alive");
   } else {
     parts_.log.write(LogLevel::kInfo, "no agents of nodes are ignored any more");
   }

@@ -95,7 +95,7 @@ bool FitOracle::gate_says(model::ReasonCode reason, const model::GpuRequest& req
     case model::ReasonCode::kNodeClosed:
       return !kubelet && unplaced_ > 0;
     case model::ReasonCode::kAgentAway:
-      return !kubelet && node_.enforcement == model::Enforcement::kFailClosed && !node_.agent_alive;
+      return node_.enforcement == model::Enforcement::kFailClosed && !node_.agent_alive;
     case model::ReasonCode::kNoGpu:
       return !kubelet && node_.gpus.empty();
     case model::ReasonCode::kNotEnforced: {

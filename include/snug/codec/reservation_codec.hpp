@@ -25,9 +25,10 @@ inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
                                                  std::string_view main_container,
                                                  const model::PodFacts& pod);
 
-/// Adds, for each container with devices that Snug assigned, the annotation by which the container
-/// runtime refuses the container while the node's agent is away. On the pod it replaces the
-/// container's own requirement, which only Snug may write.
+/// Adds, for each container with GPUs, the annotation by which the container runtime refuses the
+/// container while the node's agent is away: also if the kubelet assigns them, since without the
+/// agent the container's variables may name others. On the pod it replaces the container's own
+/// requirement, which only Snug may write.
 void require_agent(const model::Reservation& reservation, model::StringMap& annotations);
 
 /// Returns the annotations of a binding that reserves nothing: every snug.dev/* annotation that

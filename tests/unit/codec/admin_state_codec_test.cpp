@@ -156,8 +156,7 @@ TEST(StateCodecTest, ClosedNodesSayWhy) {
   model::NodeInventory left = inventory("n", {gpu(0, "")});
   left.enforcement = model::Enforcement::kFailClosed;
   left.agent_alive = false;
-  EXPECT_EQ(closed(state(left)),
-            "to annotated pods: " + model::message(model::ReasonCode::kAgentAway));
+  EXPECT_EQ(closed(state(left)), model::message(model::ReasonCode::kAgentAway));
 
   const auto shared = holding("s", {{"main", "", std::vector{share(0, "")}}});
   const auto counted = holding("k", {{"main", "", model::KubeletUnits{"nvidia.com/gpu", 1}}});

@@ -167,18 +167,21 @@ TEST(EnforcementTest, TheLabelNamesAnotherEnforcer) {
   }
 }
 
-TEST(EnforcementTest, EachContainerWithDevicesRequiresTheAgent) {
+TEST(EnforcementTest, EachContainerWithGpusRequiresTheAgent) {
   model::Reservation reservation{.uid = "uid-1", .node = "n1", .containers = {}};
   reservation.containers.push_back({"main", "gpu-memory=4G", std::vector{device(0, "GPU-a")}});
   const std::string longest(47, 'c');
   reservation.containers.push_back({longest, "gpu-memory=4G", std::vector{device(0, "GPU-a")}});
   reservation.containers.push_back(
       {"kubelets", "nvidia.com/gpu=1", model::KubeletUnits{"nvidia.com/gpu", 1}});
+  reservation.containers.push_back(
+      {"none", "nvidia.com/gpu=0", model::KubeletUnits{"nvidia.com/gpu", 0}});
   const std::string key = "required-plugins.noderesource.dev/container.";
   model::StringMap annotations{{key + "main", R"(["other"])"}};
   codec::require_agent(reservation, annotations);
-  EXPECT_EQ(annotations,
-            (model::StringMap{{key + "main", R"(["snug"])"}, {key + longest, R"(["snug"])"}}));
+  EXPECT_EQ(annotations, (model::StringMap{{key + "main", R"(["snug"])"},
+                                           {key + longest, R"(["snug"])"},
+                                           {key + "kubelets", R"(["snug"])"}}));
   EXPECT_LE(("container." + longest).size(), 63U) << "the longest name of a key";
 }
 

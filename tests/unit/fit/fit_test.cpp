@@ -240,7 +240,7 @@ TEST(FitTest, AnAutoNodeHoldsOneKindAtATime) {
          {"by hand in both ways", node, {units, unplaced}, make_fraction(1), "NodeClosed"}});
 }
 
-TEST(FitTest, ARuntimeThatFailsClosedTakesNoReservationWithoutItsAgent) {
+TEST(FitTest, ARuntimeThatFailsClosedTakesNoGpuPodsWithoutItsAgent) {
   const std::string_view away = "n1: A 40960 x2 | enforcement=fail-closed silent nvidia.com/gpu=2";
   const model::HoldingPtr unplaced = make_unplaced("u", "n1");
   model::GpuRequest two = make_fraction(1);
@@ -253,7 +253,7 @@ TEST(FitTest, ARuntimeThatFailsClosedTakesNoReservationWithoutItsAgent) {
           {},
           make_request(model::SliceRequest{"1g.5gb"}, 1, "gpu-mig-profile=1g.5gb"),
           "AgentAway"},
-         {"its binding requires no agent", away, {}, make_units(1), "-"},
+         {"units of the kubelet", away, {}, make_units(1), "AgentAway"},
          {"with its agent", "n1: A 40960 | enforcement=fail-closed", {}, make_fraction(1), "0"},
          {"open, without its agent",
           "n1: A 40960 | enforcement=open silent",
@@ -266,7 +266,7 @@ TEST(FitTest, ARuntimeThatFailsClosedTakesNoReservationWithoutItsAgent) {
           {make_units_holding("k", "n1", 1)},
           make_fraction(1),
           "AgentAway"},
-         {"its pods stay", away, {held(0, 1, 1)}, make_units(1), "OtherKind"}});
+         {"units where shares are", away, {held(0, 1, 1)}, make_units(1), "AgentAway"}});
 }
 
 TEST(FitTest, AnotherEnforcerGetsNothingThatItCannotExpress) {

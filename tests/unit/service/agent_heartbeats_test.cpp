@@ -297,8 +297,7 @@ TEST_F(AgentNodeTest, AgentsThatAreIgnoredAreLoggedOnce) {
   limited.tick();
   EXPECT_THAT(lines.lines(),
               ElementsAre("agents of nodes are ignored, so nodes that fail closed take "
-                          "no pods with GPU annotations: more than maxNodes (1) agents "
-                          "are alive"));
+                          "no GPU pods: more than maxNodes (1) agents are alive"));
   few.heartbeat_gone("n1");
   few.heartbeat_changed({"n2", "t2"});
   clock.advance(kLost);
