@@ -16,8 +16,9 @@ namespace {
 using base::in_quotes;
 
 // What of the host lets a container reach every GPU: device nodes, other processes, what the
-// container runtime and the kubelet obey, and the lock of snug-gate.
-constexpr std::array<std::string_view, 16> kReachingPaths = {
+// container runtime and the kubelet obey, tokens and file systems of other pods, programs that the
+// host's root runs, and the lock of snug-gate.
+constexpr std::array<std::string_view, 21> kReachingPaths = {
     "/dev",
     "/proc",
     "/run/containerd",
@@ -29,11 +30,16 @@ constexpr std::array<std::string_view, 16> kReachingPaths = {
     "/run/snug",
     "/etc/cdi",
     "/etc/containerd",
+    "/etc/cron.d",
     "/etc/crio",
     "/etc/kubernetes",
+    "/etc/systemd",
     "/opt/nri",
-    "/var/lib/kubelet/device-plugins",
-    "/var/lib/kubelet/plugins_registry",
+    "/root",
+    "/usr",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+    "/var/lib/kubelet",
 };
 
 /// Whether it is one of them, or above or below one. Single nodes of /dev and files of /proc reach
@@ -51,9 +57,13 @@ bool is_privileged(const ContainerInput& input) {
   return shown != nullptr && shown->privileged;
 }
 
-/// By which path of the host the container may reach every GPU; empty: by none.
-std::string reaching_path(const ContainerInput& input) {
+/// By what an unprivileged container may reach every GPU; empty: by nothing.
+std::string way_to_all_gpus(const ContainerInput& input) {
   if (input.pod == nullptr) return {};
+  const PodContainerView* shown = find_container(input);
+  if (shown != nullptr && !shown->host_capability.empty()) {
+    return "it has the capability " + shown->host_capability + ", and so can reach every GPU";
+  }
   const auto found = std::ranges::find_if(input.pod->host_paths, reaches_gpus);
   if (found == input.pod->host_paths.end()) return {};
   return "its pod mounts " + in_quotes(*found) + " of the host, and so can reach every GPU";
@@ -210,7 +220,7 @@ std::optional<Problem> violation(const ContainerInput& input,
 }
 
 /// A container that is privileged has all device nodes, so none of them says that it has GPUs of
-/// others. A path of the host excuses nothing: whoever writes the pod can name one.
+/// others. A path of the host or a capability excuses nothing: whoever writes the pod can name one.
 std::optional<Problem> find_problem(const ContainerInput& input, const NodeInput& node) {
   const auto role = role_of(input, node);
   if (role && role->role == ContainerRole::kExempt) return std::nullopt;
@@ -219,7 +229,7 @@ std::optional<Problem> find_problem(const ContainerInput& input, const NodeInput
     outside = "it is privileged, and so can use every GPU";
   } else {
     if (auto problem = violation(input, role, node)) return problem;
-    outside = reaching_path(input);
+    outside = way_to_all_gpus(input);
   }
   if (outside.empty()) return std::nullopt;
   return Problem{AuditKind::kOutsideGuarantee, refuse(input, outside).error().sentence};

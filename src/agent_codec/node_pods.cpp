@@ -21,6 +21,11 @@ constexpr std::array<std::string_view, 3> kContainerLists{"initContainers", "con
 constexpr std::array<std::string_view, 3> kStatusLists{"initContainerStatuses", "containerStatuses",
                                                        "ephemeralContainerStatuses"};
 
+/// By which root of a container can change the device cgroup (SYS_ADMIN), load a module, use ports
+/// and memory of the hardware, or read every file of the node, also the kubelet's credentials.
+constexpr std::array<std::string_view, 5> kHostCapabilities{"ALL", "SYS_ADMIN", "SYS_MODULE",
+                                                            "SYS_RAWIO", "DAC_READ_SEARCH"};
+
 bool is_own_reference(std::string_view field_path) {
   if (!field_path.starts_with(kOwnReference)) return false;
   field_path.remove_prefix(kOwnReference.size());
@@ -48,6 +53,26 @@ void read_resources(ObjectReader& reader, const JsonPlace& container,
   reader.each_item(claims, [&](const JsonPlace&) { view.has_claims = true; });
 }
 
+/// Without `CAP_` and in capital letters, as runtimes compare them.
+std::string capability_name(std::string name) {
+  std::ranges::transform(name, name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return name.starts_with("CAP_") ? name.substr(4) : name;
+}
+
+std::string host_capability(ObjectReader& reader, const JsonPlace& security) {
+  std::string first;
+  const JsonPlace capabilities = reader.member(security, "capabilities");
+  const JsonPlace added = reader.member(capabilities, "add");
+  reader.each_item(added, [&](const JsonPlace& item) {
+    std::string name = capability_name(reader.text(item));
+    const bool counts = std::ranges::find(kHostCapabilities, name) != kHostCapabilities.end();
+    if (first.empty() && counts) first = std::move(name);
+  });
+  return first;
+}
+
 bool sets_visible_devices(ObjectReader& reader, const JsonPlace& container) {
   bool sets = false;
   const JsonPlace variables = reader.member(container, "env");
@@ -70,6 +95,7 @@ agent::PodContainerView read_container(ObjectReader& reader, const JsonPlace& co
   const JsonPlace security = reader.member(container, "securityContext");
   const JsonPlace privileged = reader.member(security, "privileged");
   view.privileged = reader.boolean(privileged);
+  view.host_capability = host_capability(reader, security);
   view.sets_visible_devices = sets_visible_devices(reader, container);
   const JsonPlace sources = reader.member(container, "envFrom");
   reader.each_item(sources, [&](const JsonPlace&) { view.has_env_from = true; });

@@ -21,7 +21,7 @@ enum class AuditKind : std::uint8_t {
   /// re-created or the driver was reloaded since it was created. The nodes may give it the GPU or
   /// slice of another pod.
   kStaleDevices,
-  kOutsideGuarantee,  // it is privileged or mounts a path by which it can reach every GPU
+  kOutsideGuarantee,  // it is privileged, or has a path or capability that leads to every GPU
 };
 
 inline constexpr base::EnumNames kAuditKindNames{

@@ -18,6 +18,9 @@ struct PodContainerView {
   /// Whether it has claims, for which drivers of Dynamic Resource Allocation (DRA) give devices.
   bool has_claims = false;
   bool privileged = false;
+  /// The first capability that it adds by which its root can control the node, without `CAP_` and
+  /// in capital letters; empty: none.
+  std::string host_capability;
   /// Whether the container's `env` in the pod's specification sets NVIDIA_VISIBLE_DEVICES. The
   /// value in an image does not count.
   bool sets_visible_devices = false;

@@ -141,7 +141,7 @@ class AgentRegistry final : public PrometheusAgentMetrics {
   Counter& not_stopped_ = stops_.Add({{"result", "error"}});
   Gauge& outside_ = gauge("snug_agent_audit_unconfined",
                           "Running containers that can reach every device: privileged, or with "
-                          "such a host path")
+                          "such a host path or capability")
                         .Add({});
   Family<Gauge>& gpus_ = gauge("snug_agent_gpus", "GPUs of the node, by health");
   Gauge& healthy_ = gpus_.Add({{"health", "healthy"}});

@@ -261,6 +261,11 @@ TEST(ContainerAuditTest, PrivilegedAndHostPathContainersAreAClassOfTheirOwn) {
                                "/var/lib",
                                "/var/lib/kubelet",
                                "/var/lib/kubelet/device-plugins/kubelet.sock",
+                               "/var/lib/kubelet/pods",
+                               "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs",
+                               "/etc/systemd/system",
+                               "/usr/local/bin",
+                               "/root",
                                "/etc/kubernetes/manifests",
                                "/var/run/docker.sock",
                                "/opt"}) {
@@ -268,7 +273,7 @@ TEST(ContainerAuditTest, PrivilegedAndHostPathContainersAreAClassOfTheirOwn) {
                     AuditKind::kOutsideGuarantee, path(reaching)});
   }
   for (const char* harmless : {"/dev/shm", "/proc/sys", "/home", "/run/containers", "/run/snugger",
-                               "/data/dev", "/var/log", "/var/lib/kubelet/pods", "/opt/data"}) {
+                               "/data/dev", "/var/log", "/var/lib/kubelets", "/opt/data"}) {
     rows.push_back({"", AuditKind::kOutsideGuarantee, path(harmless)});
   }
   rows.push_back({"the device node \"/dev/nvidia1\"", AuditKind::kForeignGpu, [](Case& c) {
@@ -290,6 +295,18 @@ TEST(ContainerAuditTest, PrivilegedAndHostPathContainersAreAClassOfTheirOwn) {
                     c.pod->service_account = "nvidia-driver";
                   }});
   expect_findings(rows);
+}
+
+TEST(ContainerAuditTest, ACapabilityThatLeadsToTheNodeIsOutsideOfTheGuaranteeAndExcusesNothing) {
+  const auto with_capability = [](Case& c) { c.pod->containers[0].host_capability = "SYS_ADMIN"; };
+  expect_findings({
+      {"it has the capability SYS_ADMIN", AuditKind::kOutsideGuarantee, with_capability},
+      {"the device node \"/dev/nvidia1\"", AuditKind::kForeignGpu,
+       [with_capability](Case& c) {
+         with_capability(c);
+         c.container.devices = {{"/dev/nvidia1", "c", 195, 1}};
+       }},
+  });
 }
 
 }  // namespace

@@ -163,6 +163,27 @@ TEST(NodePodsTest, OnlyTheReferenceToSnugsOwnAnnotationSetsNoDevices) {
   }
 }
 
+TEST(NodePodsTest, TheFirstCapabilityThatLeadsToTheNodeIsKept) {
+  struct Row {
+    std::string security_context;
+    std::string capability;
+  };
+  const std::vector<Row> rows = {
+      {R"({"capabilities":{"add":["NET_ADMIN","SYS_ADMIN","SYS_MODULE"]}})", "SYS_ADMIN"},
+      {R"({"capabilities":{"add":["cap_sys_rawio"]}})", "SYS_RAWIO"},
+      {R"({"capabilities":{"add":["All"],"drop":["ALL"]}})", "ALL"},
+      {R"({"capabilities":{"add":["CAP_DAC_READ_SEARCH"]}})", "DAC_READ_SEARCH"},
+      {R"({"capabilities":{"drop":["ALL"],"add":["NET_BIND_SERVICE","SYS_ADMINS","CAP_"]}})", ""},
+      {R"({"capabilities":{"add":null}})", ""},
+      {R"({"capabilities":null})", ""},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(container_with(R"("securityContext":)" + row.security_context).host_capability,
+              row.capability)
+        << row.security_context;
+  }
+}
+
 TEST(NodePodsTest, AWrongTypeIsAnErrorThatNamesTheField) {
   struct Row {
     std::string json;
@@ -182,6 +203,9 @@ TEST(NodePodsTest, AWrongTypeIsAnErrorThatNamesTheField) {
        "pod.spec.containers[1].name must be a string"},
       {pod_with("", R"("containers":[{"name":"a","securityContext":{"privileged":"yes"}}])"),
        "pod.spec.containers[0].securityContext.privileged must be true or false"},
+      {pod_with("",
+                R"("containers":[{"name":"a","securityContext":{"capabilities":{"add":[1]}}}])"),
+       "pod.spec.containers[0].securityContext.capabilities.add[0] must be a string"},
       {pod_with("",
                 R"("containers":[{"name":"a","resources":{"limits":{"nvidia.com/gpu":"many"}}}])"),
        "pod.spec.containers[0].resources.limits.nvidia.com/gpu must be a quantity"},
