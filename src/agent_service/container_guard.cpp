@@ -230,8 +230,11 @@ void ContainerGuard::remove_leftover_specs(const std::vector<agent::SandboxView>
 
 void ContainerGuard::tick(bool has_devices) {
   if (!has_devices || !parts_.pods.fresh()) return;
-  if (const std::uint64_t lists = parts_.running.lists(); lists != limited_list_) {
+  const std::uint64_t lists = parts_.running.lists();
+  const std::uint64_t openings = parts_.limiter.driver_openings();
+  if (lists != limited_list_ || openings != limited_opening_) {
     limited_list_ = lists;
+    limited_opening_ = openings;
     to_limit_ = parts_.running.all();
     next_limits_ = base::TimePoint::min();
   }

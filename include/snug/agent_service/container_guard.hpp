@@ -105,8 +105,9 @@ class ContainerGuard final : public RuntimeSink {
   const Options options_;
   std::atomic<bool> injects_ = false;  // whether the runtime takes CDI devices
   // Used by tick() alone, like all below.
-  std::uint64_t limited_list_ = 0;    // RunningContainers::lists() when `to_limit_` was filled
-  RunningContainers::Refs to_limit_;  // containers that may have started without the agent
+  std::uint64_t limited_list_ = 0;     // RunningContainers::lists() when `to_limit_` was filled
+  std::uint64_t limited_opening_ = 0;  // ShareLimiter::driver_openings() then
+  RunningContainers::Refs to_limit_;   // containers that the driver may not limit
   base::TimePoint next_limits_ = base::TimePoint::min();
   bool limits_failed_ = false;  // the last time
 };

@@ -83,6 +83,8 @@ class MemoryLimitPort {
   virtual ~MemoryLimitPort() = default;
 
   [[nodiscard]] virtual bool can_limit() = 0;
+  /// How often the driver has been opened. A driver that was loaded anew holds no limits.
+  [[nodiscard]] virtual std::uint64_t openings() = 0;
   [[nodiscard]] virtual base::Result<void> limit_memory(std::string_view gpu_uuid,
                                                         std::string_view cgroup_path,
                                                         base::MebiBytes limit) = 0;

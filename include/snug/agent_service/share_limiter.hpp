@@ -3,6 +3,7 @@
 // host_check_ms, so that no container waits for them.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ class ShareLimiter {
   void refresh(base::TimePoint now) SNUG_EXCLUDES(mutex_);
   /// The settings with the enforcer that the node has now: the chosen one, or none.
   [[nodiscard]] agent::ShareSettings settings() SNUG_EXCLUDES(mutex_);
+  /// MemoryLimitPort::openings(): when it changes, the limits of running containers are gone.
+  [[nodiscard]] std::uint64_t driver_openings() { return parts_.memory.openings(); }
   /// Sets the limits of a container that does not run yet, if the driver is the node's enforcer.
   /// `cgroup_path` as the runtime writes it.
   [[nodiscard]] base::Result<void> limit(std::string_view cgroup_path,

@@ -53,6 +53,7 @@ class NvmlDevices::State {
   /// Null: the driver does not answer. For the reading thread.
   [[nodiscard]] const NvmlLibrary* library() const { return library_.get(); }
   bool can_limit();
+  std::uint64_t openings();
   base::Result<void> limit_memory(std::string_view gpu_uuid, std::string_view cgroup_path,
                                   base::MebiBytes limit);
   base::Result<std::vector<DeviceUsage>> read_usage();
@@ -93,7 +94,8 @@ class NvmlDevices::State {
   const NvmlLibrary* limiter_ SNUG_GUARDED_BY(mutex_) = nullptr;
   int limiting_ SNUG_GUARDED_BY(mutex_) = 0;
   bool can_limit_ SNUG_GUARDED_BY(mutex_) = false;  // the library that was opened last
-  bool stale_ SNUG_GUARDED_BY(mutex_) = false;      // the library must be opened anew
+  std::uint64_t openings_ SNUG_GUARDED_BY(mutex_) = 0;
+  bool stale_ SNUG_GUARDED_BY(mutex_) = false;  // the library must be opened anew
 };
 
 bool NvmlDevices::State::reopening_is_due() {
@@ -110,6 +112,7 @@ Status NvmlDevices::State::open() {
       const base::MutexLock lock(mutex_);
       limiter_ = library_.get();
       can_limit_ = can_limit_memory(*library_);
+      ++openings_;
       return Status::kSuccess;
     }
     status = library.error();
@@ -304,6 +307,11 @@ bool NvmlDevices::State::can_limit() {
   return can_limit_;
 }
 
+std::uint64_t NvmlDevices::State::openings() {
+  const base::MutexLock lock(mutex_);
+  return openings_;
+}
+
 base::Result<void> NvmlDevices::State::limit_memory(std::string_view gpu_uuid,
                                                     std::string_view cgroup_path,
                                                     base::MebiBytes limit) {
@@ -346,6 +354,8 @@ base::Result<void> NvmlDevices::destroy_instance(std::string_view gpu_uuid, int 
 }
 
 bool NvmlDevices::can_limit() { return state_->can_limit(); }
+
+std::uint64_t NvmlDevices::openings() { return state_->openings(); }
 
 base::Result<void> NvmlDevices::limit_memory(std::string_view gpu_uuid,
                                              std::string_view cgroup_path, base::MebiBytes limit) {

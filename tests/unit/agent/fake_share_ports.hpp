@@ -1,6 +1,7 @@
 // Fakes of the ports by which shares are limited. One thread uses them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -39,6 +40,7 @@ class FakeMpsPort final : public agent_service::MpsPort {
 class FakeMemoryLimits final : public agent_service::MemoryLimitPort {
  public:
   bool can_limit() override { return able; }
+  std::uint64_t openings() override { return opened; }
   base::Result<void> limit_memory(std::string_view gpu_uuid, std::string_view cgroup_path,
                                   base::MebiBytes limit) override {
     if (error) return std::unexpected(*error);
@@ -48,6 +50,7 @@ class FakeMemoryLimits final : public agent_service::MemoryLimitPort {
   }
 
   bool able = true;
+  std::uint64_t opened = 1;
   std::vector<std::string> calls;
   std::optional<base::Error> error;
 };

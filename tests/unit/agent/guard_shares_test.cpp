@@ -18,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::SizeIs;
 using Limits = model::ShareLimits;
 
 /// The pod ml/train with a share of GPU-a.
@@ -199,6 +200,19 @@ TEST_F(GuardSharesTest, WhatRunsIsLimitedWhenTheDriverAnswersAgain) {
   memory_limits.error.reset();
   for (int i = 0; i < 3; ++i) tick_later();
   EXPECT_THAT(memory_limits.calls, ElementsAre("GPU-a /sys/fs/cgroup/kubepods/c1 3815"));
+}
+
+TEST_F(GuardSharesTest, WhatRunsIsLimitedAgainWhenTheDriverWasLoadedAnew) {
+  reserve(model::GpuMode::kTimeSlicing);
+  auto& tested = guard(Limits::kDriver);
+  tested.synchronized({c.sandbox}, {c.container});
+  for (int i = 0; i < 3; ++i) tested.tick(true);
+  EXPECT_THAT(memory_limits.calls, SizeIs(1));
+  ++memory_limits.opened;
+  tested.tick(false);
+  EXPECT_THAT(memory_limits.calls, SizeIs(1)) << "its GPUs are not known yet";
+  for (int i = 0; i < 3; ++i) tested.tick(true);
+  EXPECT_THAT(memory_limits.calls, SizeIs(2));
 }
 
 }  // namespace

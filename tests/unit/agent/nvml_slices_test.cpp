@@ -274,12 +274,15 @@ TEST_F(NvmlSlicesTest, WithoutADriverAllIsUnavailable) {
   expect_error(unread.limit_memory(uuid(0), folder_.string(), {1}), ErrorCode::kUnavailable,
                "driver");
   EXPECT_FALSE(unread.can_limit());
+  EXPECT_EQ(unread.openings(), 0U);
   (void)devices();
+  EXPECT_EQ(devices().openings(), 1U);
   restart_driver("620.1");
   expect_error(create("1g.5gb", 0), ErrorCode::kUnavailable, "NVML");
   expect_error(destroy(1), ErrorCode::kUnavailable, "NVML");
   EXPECT_FALSE(devices().read());
   (void)report();
+  EXPECT_EQ(devices().openings(), 2U);
   EXPECT_TRUE(create("1g.5gb", 0));
 }
 

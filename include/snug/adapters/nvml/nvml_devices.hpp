@@ -19,6 +19,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,6 +64,7 @@ class NvmlDevices final : public agent_service::DevicePort,
   /// Whether the driver has the function, or had it before it was closed to be opened anew. It may
   /// still refuse a GPU, such as one in MIG mode.
   [[nodiscard]] bool can_limit() override;
+  [[nodiscard]] std::uint64_t openings() override;
   /// `cgroup_path`: its folder in the file system of the agent. The driver also reserves the memory
   /// for the cgroup.
   [[nodiscard]] base::Result<void> limit_memory(std::string_view gpu_uuid,
