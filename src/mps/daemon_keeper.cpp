@@ -11,6 +11,10 @@ namespace {
 namespace limits = base::agent_limits;
 using std::chrono::milliseconds;
 
+constexpr std::string_view kFaultReason =
+    "the MPS server is in the state FAULT after an error of a client; it takes new clients when "
+    "all of its clients have ended";
+
 std::string seconds(std::int64_t ms) { return std::to_string(ms / 1000) + " seconds"; }
 
 /// The wait after this number of failures in a row.
@@ -28,6 +32,7 @@ void DaemonKeeper::started(base::TimePoint now) {
   next_question_ = now;
   asking_ = false;
   has_failed_ = false;
+  faulty_from_.reset();
   // After a failure it stays failed until it answers.
   if (state_.phase != DaemonPhase::kFailed) state_ = {};
 }
@@ -37,16 +42,23 @@ void DaemonKeeper::start_failed(base::TimePoint now, std::string reason) {
   schedule_start(now);
 }
 
-void DaemonKeeper::answered(base::TimePoint now, bool ok) {
+void DaemonKeeper::answered(base::TimePoint now, DaemonHealth health) {
   asking_ = false;
   const bool is_serving = step_ == Step::kServing;
   if (step_ != Step::kStarting && !is_serving) return;
+  const bool is_silent = health == DaemonHealth::kSilent;
   next_question_ =
-      now + milliseconds(is_serving || ok ? limits::mps_check_ms : limits::mps_poll_ms);
-  if (!ok) return;
+      now + milliseconds(is_silent && !is_serving ? limits::mps_poll_ms : limits::mps_check_ms);
+  if (is_silent) return;
   heard_ = now;
-  if (!is_serving) serving_from_ = now;
   step_ = Step::kServing;
+  if (health == DaemonHealth::kFaulty) {
+    if (!faulty_from_) faulty_from_ = now;
+    state_ = {DaemonPhase::kFailed, std::string(kFaultReason)};
+    return;
+  }
+  if (!is_serving || faulty_from_) serving_from_ = now;
+  faulty_from_.reset();
   state_ = {DaemonPhase::kReady, ""};
 }
 
@@ -90,7 +102,12 @@ DaemonAction DaemonKeeper::watch(base::TimePoint now, bool wanted) {
     return enter(Step::kTerminating, now + milliseconds(limits::mps_terminate_ms),
                  DaemonAction::kTerminate);
   }
-  if (is_serving && now - serving_from_ >= milliseconds(limits::mps_stable_ms))
+  if (faulty_from_ && now - *faulty_from_ >= milliseconds(limits::mps_fault_ms)) {
+    fail("the MPS server was in the state FAULT for " + seconds(limits::mps_fault_ms) +
+         " after an error of a client, so the MPS daemon is restarted");
+    return enter(Step::kQuitting, now + milliseconds(limits::mps_quit_ms), DaemonAction::kQuit);
+  }
+  if (is_serving && !faulty_from_ && now - serving_from_ >= milliseconds(limits::mps_stable_ms))
     failures_in_row_ = 0;
   if (asking_ || now < next_question_) return DaemonAction::kNone;
   asking_ = true;

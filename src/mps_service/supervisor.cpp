@@ -10,6 +10,7 @@ namespace {
 
 namespace limits = base::agent_limits;
 using mps::DaemonAction;
+using mps::DaemonHealth;
 using mps::DaemonPhase;
 using std::chrono::milliseconds;
 
@@ -23,6 +24,10 @@ std::string failure_of(const std::optional<Ending>& ending) {
   if (ending->is_success) return {};
   std::string text = ending->output.substr(0, ending->output.find('\n'));
   return text.empty() ? ending->how : ending->how + ": " + text;
+}
+
+DaemonHealth health_of(bool has_fault) {
+  return has_fault ? DaemonHealth::kFaulty : DaemonHealth::kHealthy;
 }
 
 std::string_view done_text(mps::NamespaceAction action) {
@@ -181,18 +186,32 @@ void Supervisor::take_answer(const std::string& uuid, Daemon& daemon, const Comm
                              const std::optional<Ending>& ending, base::TimePoint now) {
   if (command.step) return take_namespace_step(uuid, daemon, *command.step, ending, now);
   if (!command.is_question) return;
-  const auto answer =
-      ending && ending->is_success ? mps::read_answer(protocol_, ending->output) : std::nullopt;
-  if (answer) daemon.namespaces.listed(*answer, namespaces_of(uuid));
-  daemon.keeper.answered(now, answer.has_value());
   parts_.folders.trim_logs(uuid);
+  if (!ending || !ending->is_success) return daemon.keeper.answered(now, DaemonHealth::kSilent);
+  if (command.is_about_servers)
+    return daemon.keeper.answered(now, health_of(mps::has_fault(ending->output)));
+  const auto answer = mps::read_answer(protocol_, ending->output);
+  if (!answer) return daemon.keeper.answered(now, DaemonHealth::kSilent);
+  daemon.namespaces.listed(answer->namespaces, namespaces_of(uuid));
+  if (!answer->servers.empty()) return ask_servers(uuid, daemon, answer->servers, now);
+  daemon.keeper.answered(now, health_of(answer->has_fault));
+}
+
+/// For the keeper it is the same question: its answer comes later.
+void Supervisor::ask_servers(const std::string& uuid, Daemon& daemon,
+                             const std::vector<std::string>& servers, base::TimePoint now) {
+  const Command command{.is_question = true,
+                        .is_about_servers = true,
+                        .deadline = now + milliseconds(limits::mps_command_ms)};
+  if (!run_command(uuid, daemon, mps::server_question(servers), command))
+    daemon.keeper.answered(now, DaemonHealth::kSilent);
 }
 
 void Supervisor::take_namespace_step(const std::string& uuid, Daemon& daemon,
                                      const mps::NamespaceStep& step,
                                      const std::optional<Ending>& ending, base::TimePoint now) {
   // A refusal is an answer too, also to a question that became due meanwhile.
-  daemon.keeper.answered(now, ending.has_value());
+  daemon.keeper.answered(now, ending ? DaemonHealth::kHealthy : DaemonHealth::kSilent);
   const std::string failure = failure_of(ending);
   if (!daemon.namespaces.done(step, failure)) return;
   // A namespace with clients cannot be removed yet.
@@ -226,7 +245,7 @@ void Supervisor::perform(DaemonAction action, const std::string& uuid, Daemon& d
       if (!run_command(
               uuid, daemon, mps::question(protocol_),
               {.is_question = true, .deadline = now + milliseconds(limits::mps_command_ms)})) {
-        daemon.keeper.answered(now, false);
+        daemon.keeper.answered(now, DaemonHealth::kSilent);
       }
       break;
     case DaemonAction::kQuit:

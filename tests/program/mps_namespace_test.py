@@ -110,6 +110,20 @@ class NamespaceTest(Case):
         self.assertNotIn(self.daemon(), (first, None))
         self.end(process)
 
+    def test_after_an_error_of_a_client_the_daemon_has_failed_until_all_of_its_clients_have_ended(self):
+        process = self.start()
+        self.want_namespaces(self.A, self.B)
+        self.wait_until_there(self.A, self.B)
+        faulty, innocent = self.client(self.A)[0], self.client(self.B)[0]
+        faulty.send(b"fault")
+        self.wait_until_state("failed the MPS server is in the state FAULT after an error of a client;")
+        faulty.close()
+        self.assertEqual(self.client(self.A)[1], ["CUDA_ERROR_MPS_SERVER_NOT_READY"])
+        innocent.close()
+        self.wait_until_there(self.A, self.B)
+        self.assertEqual((self.client(self.A)[1], self.metric("snug_mps_starts_total")), ([self.A, "-", "-"], 1))
+        self.end(process)
+
     def test_a_driver_that_does_not_know_the_protocol_is_named_in_the_state(self):
         self.mode("old")
         process = self.start()

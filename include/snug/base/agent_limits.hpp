@@ -68,6 +68,7 @@
   ROW(mps_command_ms,          2'000,     "milliseconds after which a question to an MPS daemon counts as not answered") \
   ROW(mps_start_ms,            30'000,    "milliseconds without an answer after its start after which an MPS daemon is restarted") \
   ROW(mps_silence_ms,          10'000,    "milliseconds without an answer after which an MPS daemon that had answered is restarted") \
+  ROW(mps_fault_ms,            60'000,    "milliseconds that the MPS server of a daemon may refuse new clients after an error of a client, until the daemon is restarted") \
   ROW(mps_retry_first_ms,      1'000,     "milliseconds after the first failure of an MPS daemon until it is restarted; each further wait is twice the one before") \
   ROW(mps_retry_last_ms,       60'000,    "longest wait in milliseconds after failures of an MPS daemon") \
   ROW(mps_stable_ms,           60'000,    "milliseconds that an MPS daemon must answer until its earlier failures no longer count") \
@@ -80,6 +81,7 @@
   ROW(mps_withdraw_ms,         1'000,     "milliseconds after which an MPS daemon that is no longer asked for is ended, unless the folder by which the agent asks is removed meanwhile") \
   ROW(mps_keep_ms,             120'000,   "milliseconds that MPS daemons stay wanted after the folder by which the agent asks for them was removed; longer than mps_rewrite_ms") \
   ROW(max_mps_daemons,         64,        "MPS daemons of one node") \
+  ROW(max_mps_servers,         16,        "MPS servers of one daemon whose states snug-mps asks for") \
   ROW(max_mps_namespaces,      128,       "namespaces of one MPS daemon; containers beyond get none, and do not start") \
   ROW(max_mps_entries,         4'096,     "files in the folder by which the agent asks for MPS daemons; with more, snug-mps is not ready, and what was wanted before still is") \
   ROW(max_mps_problems,        16,        "problems of files in this folder that snug-mps names in its log") \

@@ -31,6 +31,13 @@ struct ControlCommand {
   friend bool operator==(const ControlCommand&, const ControlCommand&) = default;
 };
 
+/// What a daemon that can serve clients has answered to question().
+struct DaemonAnswer {
+  NamespaceKeeper::Names namespaces;  // of its server but the default one; only with the protocol 3
+  std::vector<std::string> servers;  // process ids, for server_question(); only with the protocol 2
+  bool has_fault = false;            // as has_fault() says; only with the protocol 3
+};
+
 /// The arguments of a daemon in the foreground. `configuration_file`: with the protocol 3, where
 /// write_configuration() is.
 [[nodiscard]] std::vector<std::string> daemon_arguments(Protocol protocol,
@@ -41,10 +48,13 @@ struct ControlCommand {
                                               const Namespaces& namespaces);
 /// Asks whether the daemon can serve clients; it answers at once.
 [[nodiscard]] ControlCommand question(Protocol protocol);
-/// The namespaces of its server but the default one, which the daemon that can serve clients has
-/// answered; with the protocol 2 it has none. Nullopt: it is no such answer.
-[[nodiscard]] std::optional<NamespaceKeeper::Names> read_answer(Protocol protocol,
-                                                                std::string_view output);
+/// Nullopt: it is no answer of a daemon that can serve clients.
+[[nodiscard]] std::optional<DaemonAnswer> read_answer(Protocol protocol, std::string_view output);
+/// Asks a daemon with the protocol 2 for the states of its servers; it answers at once.
+[[nodiscard]] ControlCommand server_question(const std::vector<std::string>& servers);
+/// Whether one of these servers takes no new clients, because of an error of a client, until all of
+/// its clients have ended.
+[[nodiscard]] bool has_fault(std::string_view output);
 [[nodiscard]] ControlCommand quit_command(Protocol protocol);
 [[nodiscard]] ControlCommand command_of(const NamespaceStep& step);
 /// For people, after the reason why a daemon failed before it had answered; may be empty.

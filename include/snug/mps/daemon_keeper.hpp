@@ -1,6 +1,9 @@
 // Keeps the MPS daemon of one GPU running while it is wanted: a state machine without I/O. Its
 // owner tells it what happened, calls next() until that returns kNone, and does what it returns.
 //
+// A daemon whose MPS server takes no new clients, because of an error of a client, has failed until
+// that ends; after mps_fault_ms it is started anew, which ends its clients.
+//
 // Invariant: next() returns kStart only while the daemon has no process, so that there is never a
 // second one. A daemon that fails is started anew, each time after twice the wait, up to
 // mps_retry_last_ms. Not thread-safe.
@@ -8,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -33,6 +37,13 @@ inline constexpr base::EnumNames kDaemonActionNames{std::array{
     base::EnumName{DaemonAction::kTerminate, "terminate"},
     base::EnumName{DaemonAction::kKill, "kill"}, base::EnumName{DaemonAction::kForget, "forget"}}};
 
+/// What a question to the daemon has shown.
+enum class DaemonHealth : std::uint8_t {
+  kSilent,   // it has not answered in time
+  kHealthy,  // it takes new clients
+  kFaulty,   // it answers, and its MPS server takes no new clients after an error of a client
+};
+
 class DaemonKeeper {
  public:
   /// `start_hint` follows the reason if a daemon fails before it has answered.
@@ -42,13 +53,13 @@ class DaemonKeeper {
   void started(base::TimePoint now);
   void start_failed(base::TimePoint now, std::string reason);
   /// The question of kAsk has been answered, or has not been in time.
-  void answered(base::TimePoint now, bool ok);
+  void answered(base::TimePoint now, DaemonHealth health);
   /// The process is gone. `how`: `exit status 1`.
   void ended(base::TimePoint now, std::string_view how);
 
   [[nodiscard]] DaemonAction next(base::TimePoint now, bool wanted);
 
-  /// What clients may know. It is kReady only while the daemon answers.
+  /// What clients may know. It is kReady only while the daemon answers and takes new clients.
   [[nodiscard]] const DaemonState& state() const { return state_; }
   [[nodiscard]] bool has_process() const { return step_ != Step::kAbsent; }
   /// How often it failed in all, for metrics.
@@ -76,6 +87,7 @@ class DaemonKeeper {
   base::TimePoint deadline_{};  // of kQuitting, kTerminating and kKilling
   base::TimePoint heard_{};     // when it was started or answered last
   base::TimePoint serving_from_{};
+  std::optional<base::TimePoint> faulty_from_;
   base::TimePoint next_question_{};
   base::TimePoint next_start_ = base::TimePoint::min();
   bool asking_ = false;

@@ -57,6 +57,7 @@ class Supervisor {
   struct Command {
     int process = 0;
     bool is_question = false;
+    bool is_about_servers = false;  // the second question
     std::optional<mps::NamespaceStep> step = std::nullopt;
     base::TimePoint deadline;
   };
@@ -80,6 +81,8 @@ class Supervisor {
   void take_endings(const std::string& uuid, Daemon& daemon, base::TimePoint now);
   void take_answer(const std::string& uuid, Daemon& daemon, const Command& command,
                    const std::optional<Ending>& ending, base::TimePoint now);
+  void ask_servers(const std::string& uuid, Daemon& daemon, const std::vector<std::string>& servers,
+                   base::TimePoint now);
   void take_namespace_step(const std::string& uuid, Daemon& daemon, const mps::NamespaceStep& step,
                            const std::optional<Ending>& ending, base::TimePoint now);
   void run_namespace_step(const std::string& uuid, Daemon& daemon, base::TimePoint now);

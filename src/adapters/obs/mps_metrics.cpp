@@ -20,13 +20,14 @@ struct PrometheusMpsMetrics::Series {
                                     .Help("Starts of MPS daemons")
                                     .Register(registry)
                                     .Add({});
-  prometheus::Counter& failures = prometheus::BuildCounter()
-                                      .Name("snug_mps_failures_total")
-                                      .Help(
-                                          "MPS daemons that could not be started, ended "
-                                          "unasked, or no longer answered")
-                                      .Register(registry)
-                                      .Add({});
+  prometheus::Counter& failures =
+      prometheus::BuildCounter()
+          .Name("snug_mps_failures_total")
+          .Help(
+              "MPS daemons that could not be started, ended unasked, no longer "
+              "answered, or were blocked by an error of a client")
+          .Register(registry)
+          .Add({});
 };
 
 PrometheusMpsMetrics::PrometheusMpsMetrics(const std::string& version)

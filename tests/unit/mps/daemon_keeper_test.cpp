@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 /// Plays a script of one line for each moment and compares what the keeper does. A line is
 /// `MS EVENT`: the milliseconds since the line before, and one of: start, fail (the start failed),
-/// end, yes and no (an answer), wanted, unwanted, look.
+/// end, yes, fault and no (an answer), wanted, unwanted, look.
 class Script {
  public:
   /// The actions after each line, as `ask terminate`, with the phase after a slash.
@@ -41,8 +41,9 @@ class Script {
     if (event == "start") keeper_.started(now_);
     if (event == "fail") keeper_.start_failed(now_, "no such program");
     if (event == "end") keeper_.ended(now_, "exit status 1");
-    if (event == "yes") keeper_.answered(now_, true);
-    if (event == "no") keeper_.answered(now_, false);
+    if (event == "yes") keeper_.answered(now_, DaemonHealth::kHealthy);
+    if (event == "fault") keeper_.answered(now_, DaemonHealth::kFaulty);
+    if (event == "no") keeper_.answered(now_, DaemonHealth::kSilent);
     if (event == "wanted") wanted_ = true;
     if (event == "unwanted") wanted_ = false;
   }
@@ -133,9 +134,64 @@ TEST(DaemonKeeperTest, AnAnswerThatComesWhileItEndsChangesNothing) {
   EXPECT_EQ(script.play("10 yes 0 no"), (Results{"/starting", "/starting"}));
 }
 
-/// A daemon that dies, hangs and ignores at random, and an agent that changes its mind. The keeper
-/// must never start a second process, must end what is not wanted, and must call it ready only
-/// while there is a process that has answered not long ago.
+TEST(DaemonKeeperTest, OneWithAFaultHasFailedUntilTheFaultEndsAndIsNotStartedAnew) {
+  Script script;
+  script.play("0 wanted 0 start 0 yes");
+  EXPECT_EQ(script.play("3000 look 0 fault"), (Results{"ask/ready", "/failed"}));
+  EXPECT_EQ(script.keeper().state().reason,
+            "the MPS server is in the state FAULT after an error of a client; it takes new clients "
+            "when all of its clients have ended");
+  EXPECT_EQ(script.play("2999 look 1 look 0 fault 3000 look 0 no 3000 look 0 yes 3000 look"),
+            (Results{"/failed", "ask/failed", "/failed", "ask/failed", "/failed", "ask/failed",
+                     "/ready", "ask/ready"}));
+  EXPECT_EQ(script.keeper().state().reason, "");
+  EXPECT_EQ(script.keeper().failures(), 0) << "of a client, and not of the daemon";
+}
+
+TEST(DaemonKeeperTest, OneWhoseFaultLastsTooLongIsAskedToQuitAndStartedAnew) {
+  Script script;
+  script.play("0 wanted 0 start 0 fault");
+  for (int i = 0; i < 19; ++i) script.play("3000 fault");
+  EXPECT_EQ(script.play("2999 fault 1 look"), (Results{"/failed", "quit/failed"}));
+  EXPECT_EQ(script.keeper().state().reason,
+            "the MPS server was in the state FAULT for 60 seconds after an error of a client, so "
+            "the MPS daemon is restarted");
+  EXPECT_EQ(script.play("0 yes 8000 look 3000 look 0 end 999 look 1 look 0 start 0 yes"),
+            (Results{"/failed", "terminate/failed", "kill/failed", "/failed", "/failed",
+                     "start/failed", "ask/failed", "/ready"}));
+  EXPECT_EQ(script.keeper().failures(), 1);
+}
+
+TEST(DaemonKeeperTest, TheNextFaultHasAllItsTime) {
+  Script script;
+  script.play("0 wanted 0 start 0 fault 9000 yes 9000 fault");
+  for (int i = 0; i < 6; ++i) script.play("9000 fault");
+  EXPECT_EQ(script.play("5999 look 1 look").back(), "quit/failed");
+  script.play("0 end 1000 start 0 fault");
+  EXPECT_EQ(script.play("9000 fault"), (Results{"/failed"})) << "after a restart too";
+}
+
+TEST(DaemonKeeperTest, TimeWithAFaultIsNotStable) {
+  Script script;
+  std::int64_t wait = limits::mps_retry_first_ms;
+  script.play("0 wanted");
+  for (int restarts = 0; restarts < 3; ++restarts, wait *= 2) {
+    script.play("0 start 0 yes 3000 fault");
+    for (int i = 0; i < 20; ++i) script.play("3000 fault");
+    EXPECT_EQ(script.play("0 end " + std::to_string(wait - 1) + " look 1 look"),
+              (Results{"/failed", "/failed", "start/failed"}));
+  }
+}
+
+TEST(DaemonKeeperTest, OneWithAFaultThatIsNoLongerWantedQuits) {
+  Script script;
+  script.play("0 wanted 0 start 0 yes 3000 fault");
+  EXPECT_EQ(script.play("0 unwanted 10 end"), (Results{"quit/starting", "forget/starting"}));
+}
+
+/// A daemon that dies, hangs, has faults and ignores at random, and an agent that changes its mind.
+/// The keeper must never start a second process, must end what is not wanted, and must call it
+/// ready only while there is a process that has answered not long ago.
 class RandomDaemon {
  public:
   explicit RandomDaemon(std::uint64_t seed) : random_(seed) {}
@@ -146,11 +202,8 @@ class RandomDaemon {
       if (chance(200)) wanted_ = !wanted_;
       if (has_process_ && chance(300)) end();
       if (chance(300)) hangs_ = !hangs_;
-      if (asked_ && (!hangs_ || chance(40))) {
-        asked_ = false;
-        if (!hangs_ && has_process_) answered_at_ = now_;
-        keeper_.answered(now_, !hangs_ && has_process_);
-      }
+      if (chance(300)) is_faulty_ = !is_faulty_;
+      if (asked_ && (!hangs_ || chance(40))) answer();
       act();
       check();
       if (::testing::Test::HasFailure()) return;
@@ -161,8 +214,16 @@ class RandomDaemon {
  private:
   bool chance(int one_in) { return random_() % static_cast<std::uint64_t>(one_in) == 0; }
 
+  void answer() {
+    asked_ = false;
+    if (hangs_ || !has_process_) return keeper_.answered(now_, DaemonHealth::kSilent);
+    answered_at_ = now_;
+    said_faulty_ = is_faulty_;
+    keeper_.answered(now_, is_faulty_ ? DaemonHealth::kFaulty : DaemonHealth::kHealthy);
+  }
+
   void end() {
-    has_process_ = asked_ = false;
+    has_process_ = asked_ = said_faulty_ = false;
     keeper_.ended(now_, "signal 9");
   }
 
@@ -204,19 +265,19 @@ class RandomDaemon {
   void check() {
     ASSERT_EQ(keeper_.has_process(), has_process_);
     if (keeper_.state().phase != DaemonPhase::kReady) return;
-    ASSERT_TRUE(has_process_ && wanted_);
+    ASSERT_TRUE(has_process_ && wanted_ && !said_faulty_);
     ASSERT_LE(now_ - answered_at_, milliseconds(limits::mps_silence_ms));
   }
 
   /// From now on the daemon is well: it comes to be ready, and to be gone when it is not wanted.
   void settle() {
-    hangs_ = false;
+    hangs_ = is_faulty_ = false;
     is_well_ = true;
     for (const bool wanted : {true, false}) {
       wanted_ = wanted;
       for (int i = 0; i < 4'000; ++i) {
         now_ += milliseconds(50);
-        if (std::exchange(asked_, false)) keeper_.answered(now_, has_process_);
+        if (asked_) answer();
         act();
       }
       ASSERT_EQ(has_process_, wanted);
@@ -233,7 +294,9 @@ class RandomDaemon {
   bool has_process_ = false;
   bool asked_ = false;
   bool hangs_ = false;
-  bool is_well_ = false;  // it starts whenever it is started
+  bool is_faulty_ = false;
+  bool said_faulty_ = false;  // its last answer
+  bool is_well_ = false;      // it starts whenever it is started
 };
 
 TEST(DaemonKeeperTest, WhateverADaemonDoesThereIsOneAndReadyMeansThatItAnswers) {

@@ -91,9 +91,11 @@ class FakeDaemonProcesses final : public mps_service::ProcessPort {
     }
     const auto daemon = daemons.find(pipes);
     const bool answers = daemon != daemons.end() && !silent && !stubborn;
-    looks_left_[id] = looks_needed;
-    endings_[id] = {
-        .is_success = answers, .how = "exit status", .output = answers ? "100.0\n" : ""};
+    const bool is_about_servers = program.input.starts_with("get_server_status");
+    looks_left_[id] = is_about_servers && servers_silent ? 1'000 : looks_needed;
+    endings_[id] = {.is_success = answers,
+                    .how = "exit status",
+                    .output = answers ? run_protocol_2(program.input) : ""};
     const bool is_quit = program.input.starts_with("quit") || program.arguments.back() == "-q";
     if (program.arguments.size() > 1 && !is_quit)
       endings_[id] = run_protocol_3(program.arguments, answers);
@@ -135,15 +137,19 @@ class FakeDaemonProcesses final : public mps_service::ProcessPort {
   std::vector<std::string> quits;
   std::vector<int> adopted;
   std::vector<std::pair<int, int>> signals;
-  std::size_t abandoned = 0;          // processes that had not ended
-  int looks_needed = 0;               // until a command that starts now is seen to have ended
-  std::vector<std::string> commands;  // of the protocol 3, but `list`
-  std::set<std::string> namespaces;   // of the only daemon
-  std::string refused;                // how the names in commands that fail begin
+  std::size_t abandoned = 0;        // processes that had not ended
+  int looks_needed = 0;             // until a command that starts now is seen to have ended
+  std::vector<std::string> inputs;  // of the protocol 2
+  std::string servers;              // what a daemon with the protocol 2 answers about its servers
+  std::string server_state = "Ready";  // of all of them
+  std::vector<std::string> commands;   // of the protocol 3, but `list`
+  std::set<std::string> namespaces;    // of the only daemon
+  std::string refused;                 // how the names in commands that fail begin
   std::string refusal = "no room\nmore\n";
-  bool silent = false;    // no daemon answers
-  bool stubborn = false;  // nor does it end, but by SIGKILL
-  bool immortal = false;  // nor by that
+  bool silent = false;          // no daemon answers
+  bool servers_silent = false;  // nor about the states of its servers
+  bool stubborn = false;        // nor does it end, but by SIGKILL
+  bool immortal = false;        // nor by that
 
  private:
   static std::string variable(const mps_service::Program& program, std::string_view name) {
@@ -153,11 +159,16 @@ class FakeDaemonProcesses final : public mps_service::ProcessPort {
     return {};
   }
 
+  std::string run_protocol_2(const std::string& input) {
+    inputs.push_back(input);
+    return input.starts_with("get_server_status") ? server_state + "\n" : "100.0\n" + servers;
+  }
+
   mps_service::Ending run_protocol_3(const std::vector<std::string>& arguments, bool answers) {
     if (!answers) return {.how = "exit status 1", .output = ""};
     const std::string& verb = arguments.at(4);
     if (verb == "list") {
-      std::string output = "default,snug,Ready,-,-,0,/x\n";
+      std::string output = "default,snug," + server_state + ",-,-,0,/x\n";
       for (const std::string& name : namespaces) output += name + ",snug,Ready,-,-,0,/x\n";
       return {.is_success = true, .how = "exit status 0", .output = output};
     }

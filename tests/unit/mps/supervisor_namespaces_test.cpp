@@ -184,6 +184,20 @@ TEST_F(SupervisorNamespacesTest, AnAdoptedDaemonKeepsItsNamespacesAndGetsTheirLi
   EXPECT_EQ(folders.states.at(kGpu), "ready\nprotocol 3\n" + kA);
 }
 
+TEST_F(SupervisorNamespacesTest, AFaultOfTheServerIsAFailureUntilItEnds) {
+  want({{kA, kHalf}});
+  processes.server_state = "Fault";
+  run(2 * limits::mps_check_ms);
+  EXPECT_THAT(folders.states.at(kGpu), HasSubstr("failed the MPS server is in the state FAULT"));
+  processes.commands.clear();
+  want({{kA, kHalf}, {kB, kHalf}});
+  EXPECT_THAT(processes.commands, IsEmpty());
+  processes.server_state = "Ready";
+  run(2 * limits::mps_check_ms);
+  EXPECT_EQ(folders.states.at(kGpu), "ready\nprotocol 3\n" + kA + "\n" + kB);
+  EXPECT_EQ(metrics.starts, 1);
+}
+
 TEST_F(SupervisorNamespacesTest, ADaemonThatNeverAnswersSaysWhichDriverItNeeds) {
   processes.silent = true;
   want({{kA, kHalf}});

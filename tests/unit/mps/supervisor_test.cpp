@@ -139,6 +139,59 @@ TEST_F(SupervisorTest, ASilentDaemonIsTerminatedAndStartedAnew) {
   EXPECT_NE(processes.daemons.at(kFirstPipes), first);
 }
 
+TEST_F(SupervisorTest, ADaemonIsAskedForTheStatesOfItsServersWhenItHasSome) {
+  start({kFirst});
+  const std::string question = "get_default_active_thread_percentage\nget_server_list\n";
+  EXPECT_THAT(processes.inputs, ElementsAre(question));
+  processes.servers = "17\n18\n";
+  processes.server_state = "ACTIVE";
+  run(limits::mps_check_ms);
+  EXPECT_THAT(processes.inputs,
+              ElementsAre(question, question, "get_server_status 17\nget_server_status 18\n"));
+  EXPECT_EQ(folders.states.at(kFirst), "ready");
+}
+
+TEST_F(SupervisorTest, AFaultOfTheServerIsAFailureUntilItEnds) {
+  processes.servers = "17\n";
+  processes.server_state = "ACTIVE";
+  start({kFirst, kSecond});
+  EXPECT_THAT(folders.states, ElementsAre(Pair(kFirst, "ready"), Pair(kSecond, "ready")));
+  processes.server_state = "FAULT";
+  run(2 * limits::mps_check_ms);
+  EXPECT_THAT(folders.states.at(kFirst), HasSubstr("failed the MPS server is in the state FAULT"));
+  EXPECT_THAT(metrics.numbers, ElementsAre(Pair(mps::DaemonPhase::kFailed, 2)));
+  processes.server_state = "ACTIVE";
+  run(2 * limits::mps_check_ms);
+  EXPECT_THAT(folders.states, ElementsAre(Pair(kFirst, "ready"), Pair(kSecond, "ready")));
+  EXPECT_EQ(metrics.starts, 2);
+  EXPECT_EQ(metrics.failures, 0);
+  EXPECT_THAT(processes.quits, IsEmpty());
+}
+
+TEST_F(SupervisorTest, ADaemonWhoseFaultLastsIsStartedAnew) {
+  processes.servers = "17\n";
+  processes.server_state = "FAULT";
+  start({kFirst});
+  const int first = processes.daemons.at(kFirstPipes);
+  run(limits::mps_fault_ms);
+  EXPECT_THAT(processes.quits, ElementsAre(kFirstPipes));
+  EXPECT_THAT(folders.states.at(kFirst), HasSubstr("so the MPS daemon is restarted"));
+  processes.servers.clear();
+  run(limits::mps_retry_first_ms + limits::mps_poll_ms);
+  EXPECT_EQ(folders.states.at(kFirst), "ready");
+  EXPECT_NE(processes.daemons.at(kFirstPipes), first);
+  EXPECT_THAT(processes.signals, IsEmpty());
+  EXPECT_EQ(metrics.failures, 1);
+}
+
+TEST_F(SupervisorTest, ADaemonThatDoesNotSayTheStateOfItsServerIsSilent) {
+  start({kFirst});
+  processes.servers = "17\n";
+  processes.servers_silent = true;
+  run(limits::mps_silence_ms);
+  EXPECT_THAT(folders.states.at(kFirst), HasSubstr("failed the MPS daemon has not answered"));
+}
+
 TEST_F(SupervisorTest,
        AfterTheFoldersWereRemovedTheDaemonsAreStartedAnewThoughTheAgentHasNotAsked) {
   start({kFirst, kSecond});
