@@ -21,6 +21,7 @@ FOLDER=${SNUG_BUILD:-$PWD/build}
 LOGS=$FOLDER/logs
 RESULTS=$LOGS/results.tsv # step, passed, failed, skipped
 BUILD=$FOLDER/check # preset dev with unity builds and less debug information, which compile faster
+# The limits of the steps are for a busy machine and empty caches: only what hangs reaches them.
 # Debian's Python, which has the packages that setup.sh installs, whatever else comes first in PATH.
 PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
@@ -140,7 +141,7 @@ check_format() {
 build_dev() {
   quietly "$LOGS/configure.log" cmake --preset dev -B "$BUILD" -D CMAKE_UNITY_BUILD=ON \
     -D CMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG" &&
-    run_single build 3600 cmake --build "$BUILD" -j "$JOBS" -- -k 0
+    run_single build 5400 cmake --build "$BUILD" -j "$JOBS" -- -k 0
 }
 
 # built FILE: whether it exists; prints a message if not.
@@ -154,7 +155,7 @@ run_ctest() {
   local code=0
   built CTestTestfile.cmake || return
   rm -f "$LOGS/ctest.xml"
-  QUIETLY_TAIL=200 quietly "$LOGS/ctest.log" timeout -k 10 1500 ctest --test-dir "$BUILD" -j "$JOBS" \
+  QUIETLY_TAIL=200 quietly "$LOGS/ctest.log" timeout -k 10 3600 ctest --test-dir "$BUILD" -j "$JOBS" \
     --timeout 600 --output-on-failure --output-junit "$LOGS/ctest.xml" || code=$?
   count_junit ctest "$code" "$LOGS/ctest.xml"
 }
@@ -166,7 +167,7 @@ build_sanitized() {
   # CMake forgets its settings if a folder was configured for another compiler.
   grep -qs 'CMAKE_CXX_COMPILER:.*clang++-19' "$FOLDER/$preset/CMakeCache.txt" || rm -rf "${FOLDER:?}/$preset"
   quietly "$LOGS/$preset-configure.log" cmake --preset "$preset" -B "$FOLDER/$preset" -D "SNUG_SANITIZE=$flags" &&
-    quietly "$LOGS/$preset-build.log" timeout -k 10 2400 \
+    quietly "$LOGS/$preset-build.log" timeout -k 10 5400 \
       nice cmake --build "$FOLDER/$preset" -j "$JOBS" --target "$@"
 }
 
@@ -178,7 +179,7 @@ sanitized() {
   say "  running $*"
   programs=$(IFS='|'; echo "$*")
   rm -f "$LOGS/$preset.xml"
-  QUIETLY_TAIL=200 quietly "$LOGS/$preset.log" timeout -k 10 2400 nice ctest --test-dir "$FOLDER/$preset" \
+  QUIETLY_TAIL=200 quietly "$LOGS/$preset.log" timeout -k 10 5400 nice ctest --test-dir "$FOLDER/$preset" \
     -j "$JOBS" -L "^($programs)\$" --output-on-failure --output-junit "$LOGS/$preset.xml" || code=$?
   count_junit "$preset" "$code" "$LOGS/$preset.xml"
 }
@@ -197,13 +198,13 @@ run_asan() {
 
 run_fuzz() {
   build_sanitized asan "$ASAN_FLAGS" fuzz &&
-    QUIETLY_TAIL=200 run_summarized fuzz 1200 nice "$PYTHON" tests/fuzz/run.py --build "$FOLDER/asan" --jobs "$JOBS"
+    QUIETLY_TAIL=200 run_summarized fuzz 3600 nice "$PYTHON" tests/fuzz/run.py --build "$FOLDER/asan" --jobs "$JOBS"
 }
 
 # clang-tidy looks at single sources, so it needs the flags of a build without unity builds.
 run_clang_tidy() {
   quietly "$LOGS/tidy-configure.log" cmake --preset dev -B "$FOLDER/dev" &&
-    run_summarized clang-tidy 2400 nice "$PYTHON" tests/tidy/clang_tidy.py "$FOLDER/dev"
+    run_summarized clang-tidy 5400 nice "$PYTHON" tests/tidy/clang_tidy.py "$FOLDER/dev"
 }
 
 # background NAME PROGRAM…: starts it as a process group, and sets $started to the group. Its output
@@ -245,7 +246,7 @@ run_demo() {
 
 run_programs() {
   built snug-extender && built snugctl && built snug-agent && built snug-mps && built snug-gate && built snug-observe || return
-  SNUG_PROGRAMS=$BUILD QUIETLY_TAIL=200 run_summarized programs 1800 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
+  SNUG_PROGRAMS=$BUILD QUIETLY_TAIL=200 run_summarized programs 3600 "$PYTHON" tests/program/run.py --but demo_test --jobs "$JOBS"
 }
 
 # Starts the end-to-end tests, which begin when the control plane is built, and after them the
@@ -257,7 +258,7 @@ start_e2e() {
   say "e2e: the end-to-end tests start in the background when the control plane is built."
   background e2e env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
     until [[ -e $0 ]]; do sleep 1; done
-    [[ $(cat "$0") == [03] ]] && exec timeout --foreground -k 60 3600 "$@"' \
+    [[ $(cat "$0") == [03] ]] && exec timeout --foreground -k 60 5400 "$@"' \
     "$LOGS/control-plane.code" "$PYTHON" tests/e2e/run.py "${options[@]}"
   e2e=$started
   start_node "$LOGS/e2e.code"
@@ -271,7 +272,7 @@ start_node() {
   [[ ${CI:-} != true ]] || ((EUID != 0)) || options=(--require)
   background node env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
     until [[ -e $0 && -e $1 ]]; do sleep 1; done
-    [[ $(cat "$1") == [03] ]] && shift && exec timeout --foreground -k 60 1800 "$@"' \
+    [[ $(cat "$1") == [03] ]] && shift && exec timeout --foreground -k 60 5400 "$@"' \
     "$1" "$LOGS/node-programs.code" "$PYTHON" tests/node/run.py "${options[@]}"
   node=$started
 }
@@ -382,7 +383,7 @@ check_names() {
 
 all_steps() {
   step format "clang-format of every C++ file" check_format
-  step tidy "the house rules" run_summarized tidy 600 "$PYTHON" tests/tidy/tidy.py
+  step tidy "the house rules" run_summarized tidy 1800 "$PYTHON" tests/tidy/tidy.py
   step tidy-test "each house rule can fail" run_summarized tidy-test 300 "$PYTHON" tests/tidy/tidy_test.py
   step schemas "the golden samples against the schemas" \
     run_single schemas 120 "$PYTHON" tests/contract/schema_check.py

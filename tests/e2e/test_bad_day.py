@@ -51,7 +51,7 @@ class BadDayTest(Scenario):
         self.post_nodes(*(gpu_node(f"n{number:02}", 8) for number in range(nodes)))
         faults = (self._half_open, self._compacted_while_half_open, self._restart_scheduler,
                   self._restart_leader, self._fail_over_half_open)
-        with self._load(nodes * 8 * 4 + 100, pause=0.2) as bound:
+        with self._load(nodes * 8 * 4 + 100, pause=0.6) as bound:
             for fault in faults:
                 self._wait_count(bound, bound.count + 20)
                 fault(replicas)

@@ -41,6 +41,7 @@ class BurstTest(Scenario):
         lost = self.extender.metric("snug_bind_total", end="lost_race")
         self.assertGreaterEqual(all_binds, ROOM)
         self.assertLessEqual(lost, 0.02 * all_binds, f"{lost} of {all_binds} binds lost a race")
-        posts = self.extender_calls()["create pods/binding"]
+        # A call that the API server has not answered in time is made again.
+        posts = self.extender_calls(answered=True)["create pods/binding"]
         self.assertGreaterEqual(posts, ROOM)
         self.assertLessEqual(posts, ROOM + 0.02 * ROOM)

@@ -350,7 +350,7 @@ class LifeTest(InstalledScenario):
             return set(self._inventory()) - set(before)
         leases = {("Lease", "snug", name) for name in ("snug-extender", "snug-scheduler")}
         wait_until("all but the Leases is gone", lambda: left() == leases, every=1)
-        self.kubectl.must("delete", "namespace", "snug", "--timeout=30s")
+        self.kubectl.must("delete", "namespace", "snug", "--timeout=150s")
         self.assertEqual(self._inventory(), {
             key: value for key, value in before.items() if "snug" not in key})
 

@@ -31,7 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CORPUS = ROOT / "tests/fuzz/corpus"
 RESULTS = ROOT / "bench/results/fuzz.md"
 PLANTED = "planted"
-LIMITS = ["-timeout=10", "-rss_limit_mb=1024", "-max_len=16384", "-print_final_stats=1"]
+PLANTED_SECONDS = 600  # at most: it ends with the finding
+LIMITS = ["-timeout=120", "-rss_limit_mb=1024", "-max_len=16384", "-print_final_stats=1"]
 ENVIRONMENT = {"UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
                "ASAN_OPTIONS": "detect_stack_use_after_return=1:quarantine_size_mb=64"}
 EXECUTED = re.compile(r"^stat::number_of_executed_units:\s*(\d+)$", re.M)
@@ -102,7 +103,8 @@ def fuzz(target, options, scratch):
 
 def find_planted(options, scratch):
     """The target with a defect must fail, though it begins without a corpus."""
-    done = fuzz(PLANTED, options, scratch)
+    patient = argparse.Namespace(**{**vars(options), "seconds": max(options.seconds, PLANTED_SECONDS)})
+    done = fuzz(PLANTED, patient, scratch)
     missed = "" if "not as required" in done.problem else f"the planted defect was not found: {done}"
     return Outcome(PLANTED, done.seconds, 0, done.executed, done.edges, missed)
 

@@ -316,7 +316,7 @@ TEST_F(KubeSourceTest, ANodeThatCannotBeReadIsNamed) {
 }
 
 TEST_F(KubeSourceTest, SilenceIsGivenUpAndTheWatchGoesOn) {
-  bench.limits.watch_silence_s = 1;
+  bench.limits.watch_silence_s = 3;
   list({}, "10");
   watch({event_json("ADDED", pod_json("a", 11))}, End::kHold);
   watch({event_json("ADDED", pod_json("b", 12))}, End::kHold);
@@ -328,7 +328,7 @@ TEST_F(KubeSourceTest, SilenceIsGivenUpAndTheWatchGoesOn) {
 }
 
 TEST_F(KubeSourceTest, AListThatFallsSilentIsGivenUpToo) {
-  bench.limits.list_timeout_s = 1;
+  bench.limits.list_timeout_s = 3;
   ScriptedReply silent;
   silent.pieces = {R"({"items":[)"};
   silent.end = End::kHold;
@@ -339,7 +339,7 @@ TEST_F(KubeSourceTest, AListThatFallsSilentIsGivenUpToo) {
 }
 
 TEST_F(KubeSourceTest, AListThatTricklesForeverIsGivenUp) {
-  bench.limits.list_total_s = 1;
+  bench.limits.list_total_s = 3;
   ScriptedReply trickle;
   trickle.pieces = {R"({"items":[)" + pod_json("never", 1)};
   trickle.end = End::kTrickle;
@@ -348,12 +348,12 @@ TEST_F(KubeSourceTest, AListThatTricklesForeverIsGivenUp) {
   start();
   ASSERT_TRUE(sink.wait_line("pods listed a"));
   EXPECT_THAT(bench.log.text.get(),
-              HasSubstr("the list of pods failed: it had not ended after 1 s; retrying in"));
+              HasSubstr("the list of pods failed: it had not ended after 3 s; retrying in"));
 }
 
 TEST_F(KubeSourceTest, AWatchThatTricklesLongAfterItsTimeIsGivenUpAndGoesOn) {
   bench.limits.watch_timeout_s = 1;
-  bench.limits.watch_silence_s = 1;
+  bench.limits.watch_silence_s = 3;
   list({}, "10");
   watch({event_json("ADDED", pod_json("a", 11))}, End::kTrickle);
   watch({event_json("ADDED", pod_json("b", 12))}, End::kHold);

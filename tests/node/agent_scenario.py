@@ -4,6 +4,7 @@ library, and the node's runtime calls it."""
 import collections
 import contextlib
 import copy
+import http.client
 import json
 import os
 import pathlib
@@ -191,6 +192,7 @@ class AgentScenario(NodeScenario):
         agent["ports"] = []
         for probe_name in ("livenessProbe", "readinessProbe"):
             agent[probe_name]["httpGet"].update(port=self.agent_port, host="127.0.0.1")
+        agent["livenessProbe"]["failureThreshold"] = 10  # instead of 3: after the waits for one that hangs
         agent["env"] += [{"name": "KUBERNETES_SERVICE_HOST", "value": "127.0.0.1"},
                          {"name": "KUBERNETES_SERVICE_PORT", "value": str(self.plane.port)},
                          {"name": "SNUG_STANDIN_NVML", "value": "/standin/nvml.json"}]
@@ -231,7 +233,7 @@ class AgentScenario(NodeScenario):
 
     def stop_agent(self, name="agent-0"):
         self.admin.delete(f"{pods_of(NAMESPACE)}/{name}")
-        wait_until("the agent is gone", lambda: self._agent("/livez") is None, 30)
+        wait_until("the agent is gone", lambda: self._agent("/livez") is None and not self._agent_processes(), 30)
 
     def kill_agent(self, name):
         """Ends its process without a chance to clean up, and removes its pod; ends also the process that the kubelet
@@ -258,8 +260,12 @@ class AgentScenario(NodeScenario):
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return None
+
+    def _metrics(self):
+        """The lines of its metrics; a busy agent may leave a question unanswered."""
+        return wait_until("the agent shows its metrics", lambda: self._agent("/metrics"), 20)[1].splitlines()
 
     def wait_agent_ready(self, seconds=60):
         last = {}
@@ -276,6 +282,11 @@ class AgentScenario(NodeScenario):
     def agent_log(self, name="agent-0", container="agent"):
         value = self.admin.find(f"{pods_of(NAMESPACE)}/{name}")
         return self.node.output(value, container)[-60:] if value else []
+
+    def proofs(self):
+        """How often the agent's newest run has said that the runtime refused the probe."""
+        value = self.admin.get(f"{pods_of(NAMESPACE)}/agent-0")
+        return sum("the node fails closed: the runtime refuses" in line for line in self.node.output(value, "agent"))
 
     @staticmethod
     def _agent_processes():
@@ -294,22 +305,23 @@ class AgentScenario(NodeScenario):
         return [int(sizes[name].split()[0]) * 1024 / 1e6 for name in ("VmRSS", "VmHWM")]
 
     def metric(self, name):
-        for line in self._agent("/metrics")[1].splitlines():
+        for line in self._metrics():
             if line.startswith(name + " "):
                 return float(line.split()[-1])
         return None
 
     def reasons(self, name):
-        """The reasons of the agent's events about the pod."""
+        """The reasons of the agent's events about the pod, not about one of this name in an earlier scenario."""
+        uid = self.pod(name)["metadata"]["uid"]
         return {each["reason"] for each in self.admin.list(EVENTS)
-                if each["regarding"]["name"] == name and each["reportingController"].startswith("snug")
+                if each["regarding"].get("uid") == uid and each["reportingController"].startswith("snug")
                 and each["type"] == "Warning" and not each["reason"].startswith("Gpu")}
 
     def answer_times(self):
         """upper bound in seconds -> how many requests for containers this agent has answered within it."""
         prefix = 'snug_agent_creation_duration_seconds_bucket{le="'
         return collections.Counter({line[len(prefix):].split('"')[0]: int(float(line.split()[-1]))
-                                    for line in self._agent("/metrics")[1].splitlines() if line.startswith(prefix)})
+                                    for line in self._metrics() if line.startswith(prefix)})
 
     def thread_times(self):
         """Seconds of the agent's thread that answers the runtime: on a processor, and waiting for one."""

@@ -2,6 +2,7 @@
 
 import subprocess
 
+from harness.processes import PATIENCE
 from image import PAUSE
 
 # How the runtime serves plug-ins, besides not at all (None).
@@ -36,7 +37,7 @@ class Containerd:
     def _ctr(self, *arguments, check=True):
         return subprocess.run(
             [self._programs / "ctr", "-a", self._socket, "-n", "k8s.io", *arguments],
-            capture_output=True, text=True, check=check, timeout=60)
+            capture_output=True, text=True, check=check, timeout=60 * PATIENCE)
 
 
 def containerd_2_4(folder, runc, nri):

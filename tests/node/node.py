@@ -125,7 +125,7 @@ class Node:
             self.containerd.kill()
         self._unmount()
         shutil.rmtree(self.folder / "state", ignore_errors=True)
-        self._remove_cgroups()
+        wait_until("the cgroups are gone", self._remove_cgroups)
         self._new_boot_id()
 
     def remove(self):
@@ -192,12 +192,14 @@ class Node:
             if path.startswith(f"{self.folder}/"):
                 subprocess.run([*enter, "umount", "--lazy", path], check=False, capture_output=True)
 
-    @staticmethod
-    def _remove_cgroups():
+    def _remove_cgroups(self):
+        """Whether there are none. A runc that outlives its runtime may still start a process in one."""
+        self._kill_in_cgroups()
         for top in _cgroups():
             for path in reversed(_below(top)):
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(OSError):
                     path.rmdir()
+        return not _cgroups()
 
 
 def _cgroups():

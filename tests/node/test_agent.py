@@ -2,13 +2,18 @@
 
 import collections
 import os
+import re
 import signal
 
+import yaml
+
+from harness import manifests
+from harness.api import ApiError
 from harness.objects import A100_MIB
 from harness.processes import wait_until
 from harness.scenario import NODES, PODS
 from agent_scenario import (
-    ALLOWED, CUDA_IMAGE, DENIED, VIOLATIONS, AgentScenario, only_if_closed, only_without_devices, plain)
+    ALLOWED, CUDA_IMAGE, DENIED, SHOW, VIOLATIONS, AgentScenario, only_if_closed, only_without_devices, plain)
 from containerd import PERMITS
 from node import SLEEP
 from node_scenario import NAME, container_ids, share
@@ -66,6 +71,23 @@ class AgentTest(AgentScenario):
             self.delete_pod(name)
         wait_until("their CDI specifications are removed", lambda: not self.specs(), 60)
 
+    def test_a_the_pod_of_the_readme(self):
+        """a: kubectl creates the pod of the README, and its container prints the devices, variables and mounts of its share"""
+        self.wait_settled()
+        [text] = re.findall(r"^## Why$.*?^```yaml\n(.*?)^```$", (manifests.ROOT / "README.md").read_text(), re.M | re.S)
+        value = yaml.safe_load(text)
+        name, [main] = value["metadata"]["name"], value["spec"]["containers"]
+        self.node.import_image(f"docker.io/{main['image']}", {}, SLEEP, ["NVIDIA_VISIBLE_DEVICES=all"])
+        main["command"] = SHOW
+        value["spec"]["hostNetwork"] = True  # the node has no other
+        self.kubectl.must("create", "-f", "-", manifest=value)
+        seen = self.seen(name)
+        self.assertEqual(seen.devices, sorted([*CONTROL, f"nvidia{self.device(name)['index']}"]))
+        self.assertEqual((seen.env["NVIDIA_VISIBLE_DEVICES"], seen.env["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"]),
+                         ("void", f"0={A100_MIB // 4}M"))
+        self.assertIn("nvidia-smi", seen.mounts)
+        self.check_cluster()
+
     def test_a_whole_gpus_and_several_containers(self):
         """a: whole GPUs, and an init container and two containers with requests of their own; each sees its own devices"""
         seen = self.run_pod("both", {"gpu-fraction": "2"})
@@ -87,9 +109,33 @@ class AgentTest(AgentScenario):
         self.assertEqual(self.seen("several", "none").devices, [])
         self.check_cluster()
 
+    def without_policy(self, name, refused):
+        """Until the end of the scenario the policy of deploy/admission-policy.yaml refuses nothing."""
+        [binding] = [each for each in manifests.read("admission-policy.yaml")
+                     if each["kind"].endswith("Binding") and each["metadata"]["name"] == name]
+        self.addCleanup(manifests.apply_object, self.admin, binding)
+        self.admin.delete(manifests.path_of(binding))
+
+        def is_admitted():
+            try:
+                return self.admin.create(f"{PODS}?dryRun=All", refused)
+            except ApiError:
+                return None
+        wait_until("the policy refuses nothing", is_admitted)
+
     def test_a_forgeries_get_nothing(self):
-        """a: CDI devices by annotation are refused; annotations and mounts that name GPUs give none"""
+        """a: CDI devices by annotation and a copied reservation are refused; other annotations and mounts give no GPUs"""
         self.wait_settled()
+        self.run_pod("half", {"gpu-fraction": "0.5"})
+        copied = plain("copied")
+        copied["metadata"]["annotations"] = {
+            key: each for key, each in self.pod("half")["metadata"]["annotations"].items() if key.startswith("snug.dev/")}
+        with self.assertRaises(ApiError) as raised:
+            self.admin.create(PODS, copied)
+        self.assertIn("by Snug alone", raised.exception.message)
+        self.without_policy("snug-annotations", copied)
+        self.admin.create(PODS, copied)
+        self.wait_waiting("copied", "is for the pod with the uid")
         for name, annotations in {"cdi": {"cdi.k8s.io/mine": "nvidia.com/gpu=all"},
                                   "nri": {"nvidia.cdi.k8s.io/container.main": "nvidia.com/gpu=0"}}.items():
             value = plain(name)
@@ -158,13 +204,13 @@ class AgentTest(AgentScenario):
         self.wait_settled()
         before = self.run_pod("half", {"gpu-fraction": "0.5"})
         ids = container_ids(self.pod("half"))
+        proofs = self.proofs()
         self.node.containerd.kill()
         self.node.start_containerd()
         self.wait_agent_ready()
         self.assertEqual(self.run_pod("next", {"gpu-fraction": "0.5"}).devices, before.devices)
         if self.fails_closed():
-            wait_until("the new runtime has refused the probe, too", lambda: sum(
-                "the node fails closed: the runtime refuses" in line for line in self.agent_log()) == 2, 60)
+            wait_until("the new runtime has refused the probe, too", lambda: self.proofs() > proofs, 60)
         self.assertEqual(self.is_enforced(), self.fails_closed())
         self.node.stop_kubelet()
         self.node.start_kubelet()
@@ -186,7 +232,8 @@ class AgentTest(AgentScenario):
         self.check_cluster()
 
     def test_a_a_gpu_is_lost(self):
-        """a: a GPU that falls off the bus takes no new pods and keeps its own; after its return it serves again"""
+        """a: a GPU that falls off the bus takes no new pods and keeps its own; after its return it serves again. An error that
+        only an XID shows counts too"""
         self.run_pod("first", {"gpu-fraction": "1"})
         lost = self.device("first")["index"]
         self.state.lose(lost)
@@ -200,12 +247,17 @@ class AgentTest(AgentScenario):
         wait_until("the inventory says so", lambda: self.inventory()["gpus"][lost]["healthy"], 90)
         self.wait_bound("third")
         self.assertEqual(self.device("third")["index"], lost)
+        self.state.append_xid(1 - lost, 94)
+        wait_until("the inventory says so", lambda: not self.inventory()["gpus"][1 - lost]["healthy"], 20)
+        self.state.set_card(1 - lost, recovery=0)
+        wait_until("the driver needs no recovery", lambda: self.inventory()["gpus"][1 - lost]["healthy"], 60)
         self.check_cluster()
 
     @only_if_closed(True)
     def test_a_upgrades_under_load(self):
         """a: 20 agents are killed while 200 pods are created; at the end each sees its devices, the agent has at most 20 MB"""
         self.wait_enforced()
+        cards = self.state.read()["cards"]
         names = [f"pod-{number}" for number in range(200)]
         times, thread = collections.Counter(), collections.Counter()
         for number, name in enumerate(names):
@@ -231,9 +283,13 @@ class AgentTest(AgentScenario):
         self.assertLessEqual(resident, 20)
         self.assertLess(ran, 5)  # the wait is the machine's
         self.check_cluster()
+        self.assertEqual(self.state.read()["cards"], cards)
         for name in names:
             self.admin.delete(f"{PODS}/{name}")
         wait_until("no CDI specification is left", lambda: not self.specs(), 180)
+        wait_until("no pod is left", lambda: not self.pods(), 60)
+        self.check_cluster()
+        self.assertEqual(self.extender.pods(), [])
 
     def test_a_existing_slices(self):
         """a: a container with a MIG slice gets the slice's device nodes and no other GPU's"""

@@ -80,8 +80,9 @@ class SlicesTest(SlicesScenario):
         wait_until("the inventory has the failure", lambda: [
             (each["profile"], each["pod"]) for each in self.inventory().get("migFailures", [])] == [
                 ("2g.10gb", self.pod("waits")["metadata"]["uid"])], 20)
+        uid = self.pod("waits")["metadata"]["uid"]
         wait_until("an event says so", lambda: any(
-            each["regarding"]["name"] == "waits" and "2g.10gb" in each.get("note", "")
+            each["regarding"].get("uid") == uid and "2g.10gb" in each.get("note", "")
             and each["reportingController"].startswith("snug") for each in self.admin.list(EVENTS)), 20)
         self.assertEqual(self.slices(), [])
         self.state.set_card(0, fail={})
@@ -161,7 +162,7 @@ class SlicesUnderLoadTest(SlicesScenario):
         while living and not is_bound(self.pod(name)):
             self.end_oldest(living)
             with contextlib.suppress(TimeoutError):
-                wait_until("", lambda: is_bound(self.pod(name)), 5)
+                wait_until("", lambda: is_bound(self.pod(name)), 2)
         self.wait_bound(name)
 
     def kill_half_way(self, name, kills):

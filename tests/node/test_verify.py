@@ -39,10 +39,11 @@ class VerifyScenario(AgentScenario):
         shutil.copy(programs_folder() / "tests/standin" / folder / "libcuda.so.1",
                     self.driver / LIBRARIES / f"libcuda.so.{nvml_state.DRIVER}")
 
-    def verify(self, *words):
-        """(exit code, {check: (verdict, what was seen)})"""
+    def verify(self, seconds=240):
+        """(exit code, {check: (verdict, what was seen)}). `seconds`: for its pods."""
         code, text = self.kubectl.snug("verify", NAME, "--server", f"http://127.0.0.1:{self.extender.admin_port}",
-                                       "--image", AGENT_IMAGE, "--run-as-user=65532", "-o", "json", *words)
+                                       "--image", AGENT_IMAGE, "--run-as-user=65532", "-o", "json", f"--timeout={seconds}",
+                                       seconds=seconds)
         warnings, begin, rest = text.partition("{\n")  # kubectl warns of what admission warns of
         self.assertTrue(begin, f"exit code {code}: {warnings}")
         rows = {row["check"]: (row["verdict"], row["seen"]) for row in json.loads(begin + rest)["checks"]}
@@ -90,7 +91,7 @@ class PermittingVerifyTest(VerifyScenario):
         self.assertEqual(self.with_verdict(rows, "not-enforced"), {"fails closed", "limits", "share: memory"}, rows)
         self.assertEqual((code, len(self.with_verdict(rows, "ok"))), (0, 8), rows)
         self.stop_agent()
-        code, rows = self.verify("--timeout=30")
+        code, rows = self.verify(60)  # those with CDI devices never end
         self.assertEqual(code, 1, rows)
         self.assertLessEqual({"share: devices", "share: variables", "share: libraries",
                               "no reservation: NVIDIA_VISIBLE_DEVICES=all", "no reservation: annotation cdi.k8s.io/…",

@@ -27,7 +27,7 @@ def script():
     with tempfile.TemporaryDirectory(prefix="snug-axe-") as folder:
         done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
                                "--only-binary", ":all:", "--dest", folder, PACKAGE],
-                              capture_output=True, text=True, check=False, timeout=120)
+                              capture_output=True, text=True, check=False, timeout=600)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode != 0 or len(wheels) != 1:
             raise OSError(f"axe-core is not cached and the package {PACKAGE} cannot be downloaded: {done.stderr.strip()[-300:]}")

@@ -15,7 +15,7 @@ FLAGS = ("--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-de
          "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
          "--password-store=basic", "--use-mock-keychain", "--lang=en-US")
-SECONDS = 30
+SECONDS = 120
 
 
 class BrowserError(Exception):

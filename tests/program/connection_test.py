@@ -77,7 +77,8 @@ class WithKubectl(unittest.TestCase):
     def environment(self):
         file = self.folder / "orders.json"
         file.write_text(json.dumps(self.orders))
-        return {"PATH": f"{self.folder}:/usr/bin:/bin", "FAKE_KUBECTL": str(file)}
+        # Where no DNS answers, a name is unknown before snugctl gives up.
+        return {"PATH": f"{self.folder}:/usr/bin:/bin", "FAKE_KUBECTL": str(file), "RES_OPTIONS": "timeout:1 attempts:1"}
 
     def plugin(self, *words):
         return run(self.program, *words, **self.environment())

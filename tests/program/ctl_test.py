@@ -144,7 +144,7 @@ class GuideTest(unittest.TestCase):
                                 "--admin-listen", "127.0.0.1:0")
                 self.assertRegex(process.stdout.readline(), FIRST_LINE)
                 process.send_signal(signal.SIGTERM)
-                self.assertEqual(process.wait(10), 0)
+                self.assertEqual(process.wait(60), 0)
 
 
 if __name__ == "__main__":

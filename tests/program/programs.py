@@ -41,7 +41,7 @@ def start(case: unittest.TestCase, *command, **variables):
         last.cancel()
         process.terminate()
         try:
-            process.communicate(timeout=10)
+            process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -99,12 +99,12 @@ def start_mps(case, folder):
 
 def post(url, value):
     request = urllib.request.Request(url, json.dumps(value).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.loads(answer.read())
 
 
 def fetch(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.status, json.loads(answer.read())
 
 

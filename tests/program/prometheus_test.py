@@ -21,7 +21,7 @@ from programs import ROOT, fetch, run, start, start_agent
 SCRAPE = ROOT / "deploy/alerts/scrape.yaml"
 RULES = ROOT / "deploy/alerts/rules.yaml"
 DASHBOARD = json.loads((ROOT / "deploy/grafana/snug.json").read_text())
-SECONDS = 60  # until the last query must have found data; reached only by a failure
+SECONDS = 240  # until the last query must have found data; reached only by a failure
 
 # Queries without data here, and why. Anything else without data fails.
 NO_DATA = {

@@ -19,14 +19,14 @@ class SignalsTest(unittest.TestCase):
         self.assertIn("there is no policy file to reload: --policy is not set", line)
         self.assertEqual(fetch(admin + "/v1/nodes"), before)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(process.wait(60), 0)
 
     def test_interrupt_and_term_drain_and_exit_with_0(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number):
                 process, _ = start_extender(self)
                 process.send_signal(number)
-                self.assertEqual(process.wait(10), 0)
+                self.assertEqual(process.wait(60), 0)
 
 
 if __name__ == "__main__":

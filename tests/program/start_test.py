@@ -17,7 +17,7 @@ class StartTest(unittest.TestCase):
                          r"snug-extender \d+\.\d+\.\d+ starts: answer auto, policy tight, embedded mode$")
         self.assertRegex(process.stderr.readline(), r"ready: ")
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(process.wait(60), 0)
 
     def test_a_port_that_others_reach_without_a_certificate_is_warned_of(self):
         process = start(self, EXTENDER, "--cluster", CLUSTER, "--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0")

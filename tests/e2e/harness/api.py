@@ -3,6 +3,7 @@
 import concurrent.futures
 import http.client
 import json
+import select
 import socket
 import ssl
 import threading
@@ -29,6 +30,15 @@ def with_query(path, parameters):
     return path + ("?" + urllib.parse.urlencode(parameters) if parameters else "")
 
 
+def _is_over(connection):
+    """Whether the API server has closed the idle connection, as it does after 90 s: nothing else comes between answers."""
+    if connection.sock is None:
+        return True
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 class Api:
     """Thread-safe. `token`, where given, goes along with each request."""
 
@@ -53,6 +63,9 @@ class Api:
         """Sends bytes; returns (status, body). A request that gets no answer is not
         repeated, but for GET and DELETE on a connection that was used before."""
         connection = getattr(self._local, "connection", None)
+        if connection is not None and _is_over(connection):
+            connection.close()
+            connection = None
         used = connection is not None
         if connection is None:
             connection = self._local.connection = self.connect()

@@ -9,7 +9,7 @@ import ssl
 import uuid
 
 from .manifests import ROOT
-from .processes import wait_until
+from .processes import free_port, wait_until
 
 _FIRST_LINE = re.compile(r"listening extender=127\.0\.0\.1:(\d+) admin=127\.0\.0\.1:(\d+)"
                          r"(?: webhook=127\.0\.0\.1:(\d+))?")
@@ -27,8 +27,9 @@ class Extender:
     def __init__(self, plane, kubeconfig, flags, env=None, host=None):
         self._plane = plane
         self._host = host
-        self._flags = {"kubeconfig": kubeconfig, "listen": "127.0.0.1:0",
-                       "admin-listen": "127.0.0.1:0", **flags}
+        # Ports that nobody else gets while it is killed and starts again.
+        self._flags = {"kubeconfig": kubeconfig, "listen": f"127.0.0.1:{free_port()}",
+                       "admin-listen": f"127.0.0.1:{free_port()}", **flags}
         # A container that is restarted keeps its pod's uid.
         self._env = {"POD_UID": str(uuid.uuid4()), **(env or {})}
         self.process = None
@@ -129,8 +130,8 @@ class Extender:
 
     @staticmethod
     def _request(port, method, path, body=None, headers=None, tls=False):
-        connection = (http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=ssl._create_unverified_context())
-                      if tls else http.client.HTTPConnection("127.0.0.1", port, timeout=10))
+        connection = (http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=ssl._create_unverified_context())
+                      if tls else http.client.HTTPConnection("127.0.0.1", port, timeout=60))
         try:
             connection.request(method, path, body, {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()

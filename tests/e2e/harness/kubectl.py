@@ -29,9 +29,9 @@ class Kubectl:
                                                         ["system:masters"])),
                      "TMPDIR": str(self._folder), "PATH": f"{path}:{os.environ['PATH']}"}
 
-    def snug(self, *words):
+    def snug(self, *words, seconds=60):
         """(exit code, what the plug-in printed)."""
-        return all_output_of([self._program, "snug", *words], self._env, None)
+        return all_output_of([self._program, "snug", *words], self._env, None, seconds)
 
     def shell(self, commands, env, seconds=60):
         """(exit code, what bash printed), with kubectl and its plug-in in the path."""

@@ -13,12 +13,18 @@ import time
 TAIL_LINES = 25
 
 
+_given_ports = set()  # whose programs may not listen yet
+
+
 def free_port():
-    """A TCP port on which no process listens at this moment. The kernel gives it to no connection where
-    net.ipv4.ip_local_port_range begins above 20000: it is still free when the program that is to have it starts later."""
+    """A TCP port on which no process listens at this moment, and another one for each call. The kernel gives it to no
+    connection where net.ipv4.ip_local_port_range begins above 20000: it is still free when the program that is to have it
+    starts later."""
     first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     ports = range(10000, max(first, 20000))
     for port in random.sample(ports, 100):
+        if port in _given_ports:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
@@ -26,12 +32,24 @@ def free_port():
                 if error.errno != errno.EADDRINUSE:
                     raise
             else:
+                _given_ports.add(port)
                 return port
     raise RuntimeError(f"of 100 ports from {ports.start} to {ports.stop - 1} all are in use")
 
 
+# How much longer than on an idle machine a wait may take: other tests and builds run beside these.
+PATIENCE = 3
+
+
+def bound(seconds):
+    """What a time may be in which something must happen on an idle machine."""
+    return seconds * PATIENCE
+
+
 def wait_until(what, condition, seconds=30.0, every=0.05):
-    """Returns the first truthy value of condition(); raises TimeoutError with `what` as text."""
+    """Returns the first truthy value of condition(); raises TimeoutError with `what` as text. `seconds`: more than enough on
+    an idle machine."""
+    seconds = bound(seconds)
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -56,7 +74,7 @@ def output_of(command):
 def all_output_of(command, env, text, seconds=60):
     """(exit code, both outputs in one) of a program that reads `text`, and ends in time."""
     done = subprocess.run(command, input=text or "", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env={**os.environ, **env}, text=True, check=False, timeout=seconds)
+                          env={**os.environ, **env}, text=True, check=False, timeout=seconds * PATIENCE)
     return done.returncode, done.stdout
 
 
@@ -113,7 +131,7 @@ class Process:
 
     def wait(self, seconds):
         """The exit code of a program that ends by itself."""
-        return self._popen.wait(timeout=seconds)
+        return self._popen.wait(timeout=seconds * PATIENCE)
 
     def terminate(self):
         """SIGTERM, once: a second one makes kube-scheduler exit before it releases its Lease.
@@ -132,14 +150,14 @@ class Process:
     def kill(self):
         """SIGKILL, and gone when this returns."""
         self._signal(signal.SIGKILL)
-        self._popen.wait(timeout=10)
+        self._popen.wait(timeout=10 * PATIENCE)
 
     def stop(self, seconds=10.0):
         """SIGTERM, then SIGKILL. Returns the exit code (negative: the signal)."""
         if self.running():
             self.terminate()
             try:
-                self._popen.wait(timeout=seconds)
+                self._popen.wait(timeout=seconds * PATIENCE)
             except subprocess.TimeoutExpired:
                 pass
         self.kill()

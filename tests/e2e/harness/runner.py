@@ -41,6 +41,9 @@ class Lines(unittest.TestResult):
 
     def stopTest(self, test):
         super().stopTest(test)
+        if sys.exc_info()[0] is KeyboardInterrupt:
+            self._bad = True
+            self._reasons.append(f"{test.id()} was cut short")
         if self._skipped and not self._bad:
             print(f"SKIP {title(test)} ({self._skipped})", flush=True)
             return
@@ -112,6 +115,8 @@ def run(tests, plane):
         plane.start()
         Scenario.session = Session(plane)
         unittest.TestSuite(tests).run(lines)
+    except KeyboardInterrupt:
+        print("cut short: the other scenarios count as skipped", flush=True)
     finally:
         bad = lines.failed or lines.testsRun < len(tests)
         plane.stop(keep_logs=bad)

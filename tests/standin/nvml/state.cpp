@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,10 +52,13 @@ class StateFile {
     Json state = Json::parse(text, nullptr, false);
     return state.is_object() ? state : Json();
   }
+  /// By one call, which pads the text that was there: the process may be killed between two.
   bool store(const Json& state) {
-    const std::string text = state.dump(1) + "\n";
-    return ftruncate(file_, 0) == 0 &&
-           pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+    struct stat before = {};
+    if (fstat(file_, &before) != 0) return false;
+    std::string text = state.dump(1) + "\n";
+    text.resize(std::max(text.size(), static_cast<std::size_t>(before.st_size)), '\n');
+    return pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
   }
 
  private:

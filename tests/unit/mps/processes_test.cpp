@@ -175,6 +175,10 @@ TEST_F(ProcessesTest, TheDaemonThatListensIsFoundAndWatchedThoughItIsNoChild) {
   char end = 0;
   ASSERT_EQ(::read(until_exec[0], &end, 1), 0);
   ::close(until_exec[0]);
+  // The kernel closes the pipe before the new program has its environment.
+  const std::string variables = "/proc/" + std::to_string(id) + "/environ";
+  while (std::ifstream(variables).peek() == std::ifstream::traits_type::eof())
+    std::this_thread::yield();
   const auto found = processes_.find_daemon(folder);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(*found, id);
