@@ -95,7 +95,7 @@ def row(milli, answers, within):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=setting.ROOT / "build/dev", help="where snug-agent and tests/standin are built")
+    setting.add_build_argument(parser)
     parser.add_argument("--record", action="store_true", help="write bench/results/agent-answers.md")
     arguments = parser.parse_args()
     processors = os.cpu_count()
@@ -103,7 +103,7 @@ def main():
              "|---|---|---|---|---|---|"]
     print("\n".join(lines))
     for milli in REQUESTS:
-        lines.append(row(milli, *measure(arguments.build.resolve(), milli, processors)))
+        lines.append(row(milli, *measure(arguments.build, milli, processors)))
         print(lines[-1], flush=True)
     for each in ("agent", "job", "."):
         (GROUPS / each).rmdir()

@@ -35,8 +35,7 @@ import nvml_state  # noqa: E402
 MOST_BYTES = 20_000_000
 IN_TIME_S, LEAST_IN_TIME_PERCENT = "0.005", 99
 NODE, TOKEN = "gpu-node-1", "t" * 1200
-TRIM_S = 1  # limit heap_trim_s
-RELISTS, CHANGES, PATIENCE_S = 20, 5, 60
+RELISTS, CHANGES, PATIENCE_S, TRIM_S = 20, 5, 60, 1  # TRIM_S: limit heap_trim_s
 BOUNDS = ("0.0025", IN_TIME_S, "+Inf")
 
 
@@ -291,6 +290,19 @@ class Runtime:
         return b"snug.dev/gpu=" in created
 
 
+def build_folder(text):
+    """The build folder of that name, for argparse."""
+    folder = Path(text).resolve()
+    for each in (folder / "snug-agent", folder / "tests/standin/libnvidia-ml.so.1"):
+        if not each.is_file():
+            raise argparse.ArgumentTypeError(f"{each} is missing: build Snug there first (CONTRIBUTING.md)")
+    return folder
+
+
+def add_build_argument(parser):
+    parser.add_argument("--build", type=build_folder, default=str(ROOT / "build/dev"), help="where snug-agent and tests/standin are built")
+
+
 def make_driver(folder, library):
     """The files of a driver; /dev/null stands for its device nodes."""
     state = nvml_state.NvmlState(folder / "nvml.json", [nvml_state.card(number) for number in range(8)])
@@ -467,11 +479,11 @@ def too_much(rows, _mappings, times, _thread):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=ROOT / "build/dev", help="where snug-agent and tests/standin are built")
+    add_build_argument(parser)
     parser.add_argument("--pods", type=int, default=200)
     parser.add_argument("--record", action="store_true", help="write bench/results/agent.md")
     arguments = parser.parse_args()
-    measured = measure(arguments.build.resolve(), arguments.pods)
+    measured = measure(arguments.build, arguments.pods)
     text = report(*measured)
     print(text, end="")
     if arguments.record:
