@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Records what the NVIDIA driver answers to snug-agent, and whether MPS keeps two clients to their limits.
+"""Records what the NVIDIA driver answers to snug-agent, and whether limits of MPS and of the driver (615 and later) hold.
 
 The tests, which have no GPU, cannot show this. Writes bench/results/gpu-DATE-DRIVER.md.
 
 Needs the driver's programs in PATH, and build/dev/bench/gpu_reads and build/dev/snug-observe. It starts an MPS daemon of its
-own for the first GPU, whose compute mode it leaves as it is, and allocates up to 1.5 GiB there.
+own for the first GPU, whose compute mode it leaves as it is, and allocates up to 1.5 GiB there. As root, with driver 615 or
+later and version 2 of cgroups, it also makes a cgroup, and removes it again.
 Run: python3 bench/gpu/record.py [--programs build/dev] [--out bench/results]
 Exit code 0: all agrees; 1: something does not; 2: a program or a folder is missing; 3: there is no GPU.
 """
@@ -68,9 +69,17 @@ def differences(rows, gpus):
     return found
 
 
-def observe(programs, uuid, **variables):
-    done = run(programs / "snug-observe", f"--allocate-mib={max(LIMITS_MIB) + BEYOND_MIB}", CUDA_VISIBLE_DEVICES=uuid, **variables)
+def observe(programs, uuid):
+    done = run(programs / "snug-observe", f"--allocate-mib={max(LIMITS_MIB) + BEYOND_MIB}", CUDA_VISIBLE_DEVICES=uuid)
     return json.loads(done.stdout)
+
+
+def client_line(what, limit, seen):
+    """What a client with the limit has got, and whether the limit holds."""
+    got = seen["allocation"]
+    holds = got["outOfMemory"] and 0 < got["gotMiB"] <= limit
+    return (f"{what} with the limit {limit} MiB: {got['gotMiB']} MiB of {got['wantedMiB']}"
+            f"{', then out of memory' if got['outOfMemory'] else ''}{seen['cuda']['problem']}: {'holds' if holds else 'DOES NOT HOLD'}"), holds
 
 
 def mps_lines(programs, uuid):
@@ -95,14 +104,35 @@ def mps_lines(programs, uuid):
                 client.wait()
             subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, check=False, timeout=SECONDS,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **daemon})
-    lines, holds = [], True
-    for limit, each in zip(LIMITS_MIB, seen, strict=True):
-        got = each["allocation"]
-        good = got["outOfMemory"] and 0 < got["gotMiB"] <= limit
-        holds = holds and good
-        lines.append(f"MPS client with the limit {limit} MiB: {got['gotMiB']} MiB of {got['wantedMiB']}"
-                     f"{', then out of memory' if got['outOfMemory'] else ''}{each['cuda']['problem']}: {'holds' if good else 'DOES NOT HOLD'}")
-    return lines, holds
+    lines, holds = zip(*(client_line("MPS client", limit, each) for limit, each in zip(LIMITS_MIB, seen, strict=True)), strict=True)
+    return list(lines), all(holds)
+
+
+def driver_lines(programs, uuid, can_limit, cgroups):
+    """What a process gets whose cgroup the driver limits, and whether the limit holds."""
+    if not can_limit:
+        return ["the driver does not have the function that limits the memory of a cgroup"], True
+    has = "the driver has the function that limits the memory of a cgroup"
+    if not (cgroups / "cgroup.controllers").exists():
+        return [f"{has}; not tried, since {cgroups} is not version 2 of cgroups"], True
+    group, limit = cgroups / f"snug-record-{os.getpid()}", LIMITS_MIB[0]
+    try:
+        group.mkdir()
+    except OSError as error:
+        return [f"{has}; not tried: {error}"], True
+    limiter = subprocess.Popen([programs / "bench/gpu_reads", f"--limit={limit}:{group}"], text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    try:
+        refusal = json.loads(limiter.stdout.readline() or '{"notLimited": "it has ended"}')["notLimited"]
+        if refusal:
+            return [f"{has}, and refuses: {refusal}"], False
+        client = run("sh", "-c", f'echo $$ > "{group}/cgroup.procs" && exec "$0" "$@"', programs / "snug-observe",
+                     f"--allocate-mib={limit + BEYOND_MIB}", CUDA_VISIBLE_DEVICES=uuid)
+        line, holds = client_line("process in a cgroup", limit, json.loads(client.stdout))
+        return [has, line], holds
+    finally:
+        limiter.communicate()
+        group.rmdir()
 
 
 def page(rows, reads, lines):
@@ -121,6 +151,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=Path, default=ROOT / "build/dev", help="the folder of the build (default: build/dev)")
     parser.add_argument("--out", type=Path, default=ROOT / "bench/results", help="where to write (default: bench/results)")
+    parser.add_argument("--cgroups", type=Path, default=Path("/sys/fs/cgroup"), help="where cgroups are mounted (default: /sys/fs/cgroup)")
     flags = parser.parse_args()
     rows = rows_of_nvidia_smi()
     if not rows:
@@ -141,14 +172,14 @@ def main():
     cuda = observe(flags.programs, uuid)["cuda"]
     if cuda["problem"] or cuda["uuid"] != uuid.removeprefix("GPU-"):
         found.append(f"CUDA: {cuda}")
-    mps, holds = (["MPS: not tried, since the first GPU is in MIG mode"], True) if is_mig else mps_lines(flags.programs, uuid)
-    lines = [*(found or ["the inventory agrees with nvidia-smi, and the uuid with CUDA"]), *mps,
-             f"the driver {'has' if reads['limitsMemory'] else 'does not have'} the function that limits the memory of a cgroup"]
+    mps, mps_holds = (["limits: not tried, since the first GPU is in MIG mode"], True) if is_mig else mps_lines(flags.programs, uuid)
+    driver, driver_holds = ([], True) if is_mig else driver_lines(flags.programs, uuid, reads["limitsMemory"], flags.cgroups)
+    lines = [*(found or ["the inventory agrees with nvidia-smi, and the uuid with CUDA"]), *mps, *driver]
     text = page(rows, reads, lines)
     file = flags.out / f"gpu-{datetime.date.today()}-{rows[0]['driver_version']}.md"
     file.write_text(text)
     print(text + f"\nwritten to {file}")
-    return 0 if holds and not found else 1
+    return 0 if mps_holds and driver_holds and not found else 1
 
 
 if __name__ == "__main__":
