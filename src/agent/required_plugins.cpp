@@ -7,6 +7,8 @@ namespace snug::agent {
 namespace {
 
 constexpr std::string_view kRequiredPrefix = "required-plugins.noderesource.dev/container.";
+/// Holds for the containers without a key of their own.
+constexpr std::string_view kRequiredOfPod = "required-plugins.noderesource.dev/pod";
 constexpr std::string_view kMarkPrefix = "snug.dev/seen-by.";
 constexpr std::string_view kNameCharacters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
@@ -31,7 +33,9 @@ bool names(std::string_view list, std::string_view name) {
 
 bool requires_plugin(const SandboxView& sandbox, const ContainerView& container,
                      std::string_view plugin) {
-  const auto required = sandbox.annotations.find(joined(kRequiredPrefix, container.name));
+  auto required = sandbox.annotations.find(joined(kRequiredPrefix, container.name));
+  if (required == sandbox.annotations.end())
+    required = sandbox.annotations.find(std::string(kRequiredOfPod));
   return required != sandbox.annotations.end() && names(required->second, plugin);
 }
 

@@ -33,6 +33,10 @@ std::string closed_text(const model::NodeState& node) {
   };
   if (inventory.closed_to_all != model::ReasonCode::kNone)
     return with_details(inventory.closed_to_all);
+  // Then no container with GPUs starts, whoever assigns them.
+  if (node.annotated_refusal == model::ReasonCode::kAgentAway ||
+      node.kubelet_refusal == model::ReasonCode::kAgentAway)
+    return model::message(model::ReasonCode::kAgentAway);
   if (inventory.closed_to_annotated != model::ReasonCode::kNone) {
     return "to annotated pods: " + with_details(inventory.closed_to_annotated);
   }
@@ -40,9 +44,7 @@ std::string closed_text(const model::NodeState& node) {
     return std::string(model::to_string(node.conflict));
   if (node.unplaced_pods > 0)
     return "to annotated pods: " + model::message(model::ReasonCode::kNodeClosed);
-  return node.annotated_refusal == model::ReasonCode::kAgentAway
-             ? model::message(model::ReasonCode::kAgentAway)
-             : "";
+  return {};
 }
 
 /// What the node's agent says of itself, and whether it lives. Null if the node has no agent.

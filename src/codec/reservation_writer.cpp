@@ -5,6 +5,8 @@
 #include "codec/json_writer.hpp"
 #include "snug/admission/pod_defaults.hpp"
 #include "snug/codec/reservation_codec.hpp"
+#include "snug/request/pod_request_parser.hpp"
+#include "snug/request/quantity.hpp"
 
 namespace snug::codec {
 namespace {
@@ -15,6 +17,25 @@ constexpr std::string_view kPrefix = "snug.dev/";
 /// NRI's default validator reads this key, with the name of a container, as a YAML list of names of
 /// plug-ins.
 constexpr std::string_view kRequiredPluginsPrefix = "required-plugins.noderesource.dev/container.";
+/// Of all containers of the pod that have no requirement of their own.
+constexpr std::string_view kRequiredPluginsOfPod = "required-plugins.noderesource.dev/pod";
+constexpr std::string_view kAgent = R"(["snug"])";
+/// The API server takes a longer key in a binding, and then refuses all updates of the pod, even
+/// those of the kubelet. The name of a container with limits of nvidia.com/* may be that long.
+constexpr std::size_t kLongestRequiredName = 63 - std::string_view("container.").size();
+
+std::string requirement_key(std::string_view container) {
+  if (container.size() > kLongestRequiredName) return std::string(kRequiredPluginsOfPod);
+  return std::string(kRequiredPluginsPrefix).append(container);
+}
+
+/// Whether the kubelet gives the container GPUs or slices.
+bool gets_units(const model::ContainerFacts& container) {
+  return std::ranges::any_of(container.gpu_resources, [](const auto& entry) {
+    return request::is_kubelet_gpu_resource(entry.first) &&
+           request::parse_unit_count(entry.second).value_or(0) > 0;
+  });
+}
 
 /// Appends `before`, which ends with a key and a colon, and then `text` as a JSON string.
 void append_field(std::string& out, std::string_view before, std::string_view text) {
@@ -152,10 +173,14 @@ model::StringMap write_reservation(const model::Reservation& reservation,
   return annotations;
 }
 
-void require_agent(const model::Reservation& reservation, model::StringMap& annotations) {
+void require_agent(const model::Reservation& reservation, const model::PodFacts& pod,
+                   model::StringMap& annotations) {
   for (const model::ReservedContainer& container : reservation.containers) {
-    if (container.has_gpus())
-      annotations[std::string(kRequiredPluginsPrefix) + container.name] = R"(["snug"])";
+    if (!container.devices().empty()) annotations[requirement_key(container.name)] = kAgent;
+  }
+  // The reservation lacks plain init containers that use the units of app containers.
+  for (const model::ContainerFacts& container : pod.containers) {
+    if (gets_units(container)) annotations[requirement_key(container.name)] = kAgent;
   }
 }
 

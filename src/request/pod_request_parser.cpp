@@ -34,8 +34,11 @@ std::expected<model::GpuRequest, model::Refusal> with_room_for_reservation(
     devices += request.is_kubelet_assigned() ? 1 : container.count;
   }
   // The kubelet-assigned units of a container are counted as one device, which needs more bytes
-  // than they do. Further containers are not counted, because Snug writes no annotations that name
-  // the devices of such a pod.
+  // than they and the requirement of the agent do. So is each container that may have such a
+  // requirement alone. Further containers are not counted, because Snug writes no annotations that
+  // name the devices of such a pod.
+  if (request.is_kubelet_assigned())
+    devices = std::max(devices, static_cast<std::int64_t>(pod.containers.size()));
   const auto further =
       request.is_kubelet_assigned() ? 0 : static_cast<std::int64_t>(request.containers.size()) - 1;
   const auto reservation_bytes = kBytesWritten + kBytesPerFurtherContainer * further +

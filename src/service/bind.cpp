@@ -228,7 +228,7 @@ Reply ExtenderService::write_binding(const Bind& call, const PodClaim& claim,
   const auto inventory = parts_.ledger.inventory(call.node);
   if (inventory != nullptr) {
     if (inventory->enforcement == model::Enforcement::kFailClosed)
-      codec::require_agent(holding->reservation, annotations);
+      codec::require_agent(holding->reservation, claim.pod().facts, annotations);
     codec::write_enforcer_annotations(holding->reservation, *inventory, annotations);
   }
   const base::Result<void> written = send_binding(call, std::move(annotations));

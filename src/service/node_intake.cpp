@@ -95,7 +95,9 @@ bool NodeIntake::lacks_heartbeats() const {
   const model::SnapshotPtr snapshot = parts_.ledger.snapshot();
   for (std::size_t slot = 0; slot < snapshot->nodes.size(); ++slot) {
     const model::NodeStatePtr& node = snapshot->nodes[slot];
-    if (node != nullptr && node->annotated_refusal == model::ReasonCode::kAgentAway) return true;
+    if (node != nullptr && (node->annotated_refusal == model::ReasonCode::kAgentAway ||
+                            node->kubelet_refusal == model::ReasonCode::kAgentAway))
+      return true;
   }
   return false;
 }

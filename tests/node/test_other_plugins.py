@@ -8,6 +8,7 @@ from harness.scenario import NODES, PODS
 from agent_scenario import ALLOWED, CUDA_IMAGE, SHOW, VIOLATIONS, AgentScenario, only_if_closed, plain
 from image import IMAGE
 from node_scenario import NAME
+from test_agent import REQUIRED
 
 GPU, SHARED = "nvidia.com/gpu", "nvidia.com/gpu.shared"
 VARIABLE = "NVIDIA_VISIBLE_DEVICES"
@@ -77,14 +78,26 @@ class OtherPluginsTest(AgentScenario):
         for name, fields, sentence in refused:
             self.admin.create(PODS, assigned(name, GPU, **fields))
             self.wait_waiting(name, sentence)
+        self.check_required()
         # Without the agent: the kubelet puts the plug-in's variables first, and the runtime keeps the last.
         self.stop_agent("agent-1")
         for name, fields, _ in refused:
             self.admin.create(PODS, assigned(f"{name}-again", GPU, **fields))
+        for name, _, _ in refused:
             if self.fails_closed():
                 self.wait_waiting(f"{name}-again", 'required plugin "snug" not present')
             else:
                 self.assertEqual(self.seen(f"{name}-again").env[VARIABLE], other)
+
+    def check_required(self):
+        """Each container with GPUs of the kubelet requires the agent where the node fails closed, the init containers too."""
+        value = assigned("both", GPU)
+        [main] = value["spec"]["containers"]
+        value["spec"]["initContainers"] = [{**main, "name": "setup"}]
+        self.admin.create(PODS, value)
+        annotations = self.wait_bound("both")["metadata"]["annotations"]
+        self.assertEqual({key for key in annotations if key.startswith(REQUIRED)},
+                         {f"{REQUIRED}main", f"{REQUIRED}setup"} if self.fails_closed() else set())
 
     def check_no_violations(self, *names):
         """As the audit sees them that a new agent makes at its start."""

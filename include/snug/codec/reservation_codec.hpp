@@ -26,10 +26,12 @@ inline constexpr std::string_view kReservationKey = "snug.dev/reservation";
                                                  const model::PodFacts& pod);
 
 /// Adds, for each container with GPUs, the annotation by which the container runtime refuses the
-/// container while the node's agent is away: also if the kubelet assigns them, since without the
-/// agent the container's variables may name others. On the pod it replaces the container's own
-/// requirement, which only Snug may write.
-void require_agent(const model::Reservation& reservation, model::StringMap& annotations);
+/// container while the node's agent is away. This includes containers whose GPUs the kubelet
+/// assigns, since without the agent their variables may name others. If the name of a container is
+/// too long for a key, all containers of the pod require the agent. On the pod the annotation
+/// replaces the container's own requirement, which only Snug may write.
+void require_agent(const model::Reservation& reservation, const model::PodFacts& pod,
+                   model::StringMap& annotations);
 
 /// Returns the annotations of a binding that reserves nothing: every snug.dev/* annotation that
 /// `pod` has gets an empty value.

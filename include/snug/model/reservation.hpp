@@ -48,12 +48,6 @@ struct ReservedContainer {
     return snug_assigned == nullptr ? std::span<const ReservedDevice>() : *snug_assigned;
   }
 
-  /// Whether Snug or the kubelet assigns it GPUs or slices.
-  [[nodiscard]] bool has_gpus() const {
-    const auto* units = std::get_if<KubeletUnits>(&assigned);
-    return units == nullptr ? !devices().empty() : units->count > 0;
-  }
-
   friend bool operator==(const ReservedContainer&, const ReservedContainer&) = default;
 };
 

@@ -33,6 +33,7 @@ using nri_proto::bytes_field;
 using nri_proto::number_field;
 
 const std::string kKey = "required-plugins.noderesource.dev/container.";
+const std::string kPodKey = "required-plugins.noderesource.dev/pod";
 
 agent::SandboxView pod_that_requires(const std::string& container, const std::string& plugins) {
   return {.id = "s1", .annotations = {{kKey + container, plugins}}};
@@ -69,6 +70,11 @@ TEST(GateRuleTest, AContainerIsRefusedUntilThePlugInThatItRequiresHasSeenIt) {
       {pod_that_requires("main", ""), marked(""), ""},
       {pod_that_requires("second", R"(["snug"])"), marked(""), ""},
       {{.id = "s1"}, marked(""), ""},
+      {{.id = "s1", .annotations = {{kPodKey, R"(["snug"])"}}}, marked(""), "snug"},
+      {{.id = "s1", .annotations = {{kPodKey, R"(["snug"])"}}}, marked("c1"), ""},
+      {{.id = "s1", .annotations = {{kKey + "main", "[]"}, {kPodKey, R"(["snug"])"}}},
+       marked(""),
+       ""},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.sandbox.annotations.empty() ? "" : row.sandbox.annotations.begin()->second);

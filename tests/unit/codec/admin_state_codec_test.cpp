@@ -157,6 +157,11 @@ TEST(StateCodecTest, ClosedNodesSayWhy) {
   left.enforcement = model::Enforcement::kFailClosed;
   left.agent_alive = false;
   EXPECT_EQ(closed(state(left)), model::message(model::ReasonCode::kAgentAway));
+  left.pool = model::Pool::kWhole;
+  EXPECT_EQ(closed(state(left)), model::message(model::ReasonCode::kAgentAway));
+  left.pool = model::Pool::kAuto;
+  left.closed_to_annotated = model::ReasonCode::kUnhealthy;
+  EXPECT_EQ(closed(state(left)), model::message(model::ReasonCode::kAgentAway));
 
   const auto shared = holding("s", {{"main", "", std::vector{share(0, "")}}});
   const auto counted = holding("k", {{"main", "", model::KubeletUnits{"nvidia.com/gpu", 1}}});

@@ -167,22 +167,47 @@ TEST(EnforcementTest, TheLabelNamesAnotherEnforcer) {
   }
 }
 
-TEST(EnforcementTest, EachContainerWithGpusRequiresTheAgent) {
+const std::string kRequired = "required-plugins.noderesource.dev/";
+
+TEST(EnforcementTest, EachContainerWithDevicesOfSnugRequiresTheAgent) {
   model::Reservation reservation{.uid = "uid-1", .node = "n1", .containers = {}};
   reservation.containers.push_back({"main", "gpu-memory=4G", std::vector{device(0, "GPU-a")}});
   const std::string longest(47, 'c');
   reservation.containers.push_back({longest, "gpu-memory=4G", std::vector{device(0, "GPU-a")}});
-  reservation.containers.push_back(
-      {"kubelets", "nvidia.com/gpu=1", model::KubeletUnits{"nvidia.com/gpu", 1}});
-  reservation.containers.push_back(
-      {"none", "nvidia.com/gpu=0", model::KubeletUnits{"nvidia.com/gpu", 0}});
-  const std::string key = "required-plugins.noderesource.dev/container.";
-  model::StringMap annotations{{key + "main", R"(["other"])"}};
-  codec::require_agent(reservation, annotations);
-  EXPECT_EQ(annotations, (model::StringMap{{key + "main", R"(["snug"])"},
-                                           {key + longest, R"(["snug"])"},
-                                           {key + "kubelets", R"(["snug"])"}}));
-  EXPECT_LE(("container." + longest).size(), 63U) << "the longest name of a key";
+  model::StringMap annotations{{kRequired + "container.main", R"(["other"])"}};
+  codec::require_agent(reservation, {}, annotations);
+  EXPECT_EQ(annotations, (model::StringMap{{kRequired + "container.main", R"(["snug"])"},
+                                           {kRequired + "container." + longest, R"(["snug"])"}}));
+}
+
+TEST(EnforcementTest, EachContainerWithLimitsOfGpusRequiresTheAgent) {
+  const std::string fits(53, 'c');
+  const std::string long_name(54, 'c');
+  struct Row {
+    model::ContainerFacts container;
+    std::string key;  // after the slash; empty: none
+  };
+  const auto init = model::ContainerType::kInit;
+  const Row rows[] = {
+      {{.name = "main", .gpu_resources = {{"nvidia.com/gpu", "1"}}}, "container.main"},
+      {{.name = "fetch", .type = init, .gpu_resources = {{"nvidia.com/gpu", "1"}}},
+       "container.fetch"},
+      {{.name = "slice", .gpu_resources = {{"nvidia.com/mig-1g.5gb", "1"}}}, "container.slice"},
+      {{.name = fits, .gpu_resources = {{"nvidia.com/gpu", "1"}}}, "container." + fits},
+      {{.name = long_name, .gpu_resources = {{"nvidia.com/gpu", "1"}}}, "pod"},
+      {{.name = "none", .gpu_resources = {{"nvidia.com/gpu", "0"}}}, ""},
+      {{.name = "other", .gpu_resources = {{"nvidia.com/other", "1"}}}, ""},
+      {{.name = "plain"}, ""}};
+  for (const Row& row : rows) {
+    model::PodFacts pod;
+    pod.containers.push_back(row.container);
+    model::StringMap annotations;
+    codec::require_agent({}, pod, annotations);
+    model::StringMap expected;
+    if (!row.key.empty()) expected[kRequired + row.key] = R"(["snug"])";
+    EXPECT_EQ(annotations, expected) << row.container.name;
+    EXPECT_LE(row.key.size(), 63U) << "the longest name of a key";
+  }
 }
 
 }  // namespace

@@ -384,6 +384,14 @@ TEST_F(AgentNodeTest, ASnugThatHasJustStartedAwaitsTheHeartbeats) {
   EXPECT_EQ(refusal_of(arrive("a", {{"gpu-fraction", "0.25"}}), "n1"), "");
 }
 
+TEST_F(AgentNodeTest, HeartbeatsAreAwaitedForANodeThatIsTheKubeletsToo) {
+  start();
+  model::NodeFacts whole = node("n1", "fail-closed");
+  whole.labels["snug.dev/pool"] = "whole";
+  list_watched({whole});
+  EXPECT_FALSE(readiness.is_ready());
+}
+
 TEST_F(AgentNodeTest, AListWithoutTheAgentEndsTheWait) {
   start();
   list_watched({node("n1", "fail-closed")});
