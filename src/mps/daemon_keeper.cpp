@@ -52,6 +52,7 @@ void DaemonKeeper::answered(base::TimePoint now, DaemonHealth health) {
   if (is_silent) return;
   heard_ = now;
   step_ = Step::kServing;
+  if (health == DaemonHealth::kAnswers && faulty_from_) return;
   if (health == DaemonHealth::kFaulty) {
     if (!faulty_from_) faulty_from_ = now;
     state_ = {DaemonPhase::kFailed, std::string(kFaultReason)};

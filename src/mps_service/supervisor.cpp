@@ -186,10 +186,13 @@ void Supervisor::take_answer(const std::string& uuid, Daemon& daemon, const Comm
                              const std::optional<Ending>& ending, base::TimePoint now) {
   if (command.step) return take_namespace_step(uuid, daemon, *command.step, ending, now);
   if (!command.is_question) return;
+  const bool has_answered = ending && ending->is_success;
+  if (command.is_about_servers) {
+    return daemon.keeper.answered(
+        now, has_answered ? health_of(mps::has_fault(ending->output)) : DaemonHealth::kAnswers);
+  }
   parts_.folders.trim_logs(uuid);
-  if (!ending || !ending->is_success) return daemon.keeper.answered(now, DaemonHealth::kSilent);
-  if (command.is_about_servers)
-    return daemon.keeper.answered(now, health_of(mps::has_fault(ending->output)));
+  if (!has_answered) return daemon.keeper.answered(now, DaemonHealth::kSilent);
   const auto answer = mps::read_answer(protocol_, ending->output);
   if (!answer) return daemon.keeper.answered(now, DaemonHealth::kSilent);
   daemon.namespaces.listed(answer->namespaces, namespaces_of(uuid));
@@ -204,14 +207,14 @@ void Supervisor::ask_servers(const std::string& uuid, Daemon& daemon,
                         .is_about_servers = true,
                         .deadline = now + milliseconds(limits::mps_command_ms)};
   if (!run_command(uuid, daemon, mps::server_question(servers), command))
-    daemon.keeper.answered(now, DaemonHealth::kSilent);
+    daemon.keeper.answered(now, DaemonHealth::kAnswers);
 }
 
 void Supervisor::take_namespace_step(const std::string& uuid, Daemon& daemon,
                                      const mps::NamespaceStep& step,
                                      const std::optional<Ending>& ending, base::TimePoint now) {
   // A refusal is an answer too, also to a question that became due meanwhile.
-  daemon.keeper.answered(now, ending ? DaemonHealth::kHealthy : DaemonHealth::kSilent);
+  daemon.keeper.answered(now, ending ? DaemonHealth::kAnswers : DaemonHealth::kSilent);
   const std::string failure = failure_of(ending);
   if (!daemon.namespaces.done(step, failure)) return;
   // A namespace with clients cannot be removed yet.

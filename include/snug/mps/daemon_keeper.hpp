@@ -1,8 +1,8 @@
 // Keeps the MPS daemon of one GPU running while it is wanted: a state machine without I/O. Its
 // owner tells it what happened, calls next() until that returns kNone, and does what it returns.
 //
-// A daemon whose MPS server takes no new clients, because of an error of a client, has failed until
-// that ends; after mps_fault_ms it is started anew, which ends its clients.
+// While the MPS server takes no new clients because of an error of a client, the daemon counts as
+// failed. If this lasts for mps_fault_ms, the daemon is started anew, which ends its clients.
 //
 // Invariant: next() returns kStart only while the daemon has no process, so that there is never a
 // second one. A daemon that fails is started anew, each time after twice the wait, up to
@@ -40,6 +40,7 @@ inline constexpr base::EnumNames kDaemonActionNames{std::array{
 /// What a question to the daemon has shown.
 enum class DaemonHealth : std::uint8_t {
   kSilent,   // it has not answered in time
+  kAnswers,  // it answers; whether it takes new clients is not known, so it counts as before
   kHealthy,  // it takes new clients
   kFaulty,   // it answers, and its MPS server takes no new clients after an error of a client
 };

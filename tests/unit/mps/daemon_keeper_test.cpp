@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 /// Plays a script of one line for each moment and compares what the keeper does. A line is
 /// `MS EVENT`: the milliseconds since the line before, and one of: start, fail (the start failed),
-/// end, yes, fault and no (an answer), wanted, unwanted, look.
+/// end, yes, fault, answers and no (an answer), wanted, unwanted, look.
 class Script {
  public:
   /// The actions after each line, as `ask terminate`, with the phase after a slash.
@@ -43,6 +43,7 @@ class Script {
     if (event == "end") keeper_.ended(now_, "exit status 1");
     if (event == "yes") keeper_.answered(now_, DaemonHealth::kHealthy);
     if (event == "fault") keeper_.answered(now_, DaemonHealth::kFaulty);
+    if (event == "answers") keeper_.answered(now_, DaemonHealth::kAnswers);
     if (event == "no") keeper_.answered(now_, DaemonHealth::kSilent);
     if (event == "wanted") wanted_ = true;
     if (event == "unwanted") wanted_ = false;
@@ -169,6 +170,14 @@ TEST(DaemonKeeperTest, TheNextFaultHasAllItsTime) {
   EXPECT_EQ(script.play("5999 look 1 look").back(), "quit/failed");
   script.play("0 end 1000 start 0 fault");
   EXPECT_EQ(script.play("9000 fault"), (Results{"/failed"})) << "after a restart too";
+}
+
+TEST(DaemonKeeperTest, AnAnswerThatDoesNotTellOfFaultsNeitherEndsNorBeginsOne) {
+  Script script;
+  EXPECT_EQ(script.play("0 wanted 0 start 0 answers"),
+            (Results{"start/starting", "ask/starting", "/ready"}));
+  EXPECT_EQ(script.play("3000 fault 3000 answers 0 yes"),
+            (Results{"/failed", "/failed", "/ready"}));
 }
 
 TEST(DaemonKeeperTest, TimeWithAFaultIsNotStable) {
