@@ -18,8 +18,11 @@ using base::in_quotes;
 // What of the host lets a container reach every GPU: device nodes, other processes, what the
 // container runtime and the kubelet obey, tokens and file systems of other pods, programs that the
 // host's root runs, and the lock of snug-gate.
-constexpr std::array<std::string_view, 21> kReachingPaths = {
+constexpr std::array<std::string_view, 30> kReachingPaths = {
+    "/bin",  // this, /lib, /lib64 and /sbin: links into /usr
     "/dev",
+    "/lib",
+    "/lib64",
     "/proc",
     "/run/containerd",
     "/run/crio",
@@ -36,7 +39,13 @@ constexpr std::array<std::string_view, 21> kReachingPaths = {
     "/etc/systemd",
     "/opt/nri",
     "/root",
-    "/usr",
+    "/sbin",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/local",
+    "/usr/sbin",
     "/var/lib/containerd",
     "/var/lib/containers",
     "/var/lib/kubelet",

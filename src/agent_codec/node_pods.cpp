@@ -21,8 +21,9 @@ constexpr std::array<std::string_view, 3> kContainerLists{"initContainers", "con
 constexpr std::array<std::string_view, 3> kStatusLists{"initContainerStatuses", "containerStatuses",
                                                        "ephemeralContainerStatuses"};
 
-/// By which root of a container can change the device cgroup (SYS_ADMIN), load a module, use ports
-/// and memory of the hardware, or read every file of the node, also the kubelet's credentials.
+/// Capabilities with which root in a container can change the device cgroup, load kernel modules,
+/// use I/O ports and physical memory, or read every file of the node, the kubelet's credentials
+/// too.
 constexpr std::array<std::string_view, 5> kHostCapabilities{"ALL", "SYS_ADMIN", "SYS_MODULE",
                                                             "SYS_RAWIO", "DAC_READ_SEARCH"};
 

@@ -107,7 +107,7 @@ class ContainerGuard final : public RuntimeSink {
   // Used by tick() alone, like all below.
   std::uint64_t limited_list_ = 0;     // RunningContainers::lists() when `to_limit_` was filled
   std::uint64_t limited_opening_ = 0;  // ShareLimiter::driver_openings() then
-  RunningContainers::Refs to_limit_;   // containers that the driver may not limit
+  RunningContainers::Refs to_limit_;   // running ones whose limits the driver may lack
   base::TimePoint next_limits_ = base::TimePoint::min();
   bool limits_failed_ = false;  // the last time
 };
