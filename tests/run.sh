@@ -21,10 +21,11 @@ FOLDER=${SNUG_BUILD:-$PWD/build}
 LOGS=$FOLDER/logs
 RESULTS=$LOGS/results.tsv # step, passed, failed, skipped
 BUILD=$FOLDER/check # preset dev with unity builds and less debug information, which compile faster
-# The limits of the steps are for a busy machine and empty caches: only what hangs reaches them.
 # Debian's Python, which has the packages that setup.sh installs, whatever else comes first in PATH.
 PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
+export SNUG_PATIENCE=3 # of the scenarios with real programs: builds and other tests run beside them
+# The limits of time in the steps are for a busy machine and empty caches: only what hangs reaches them.
 quick=false
 only=()
 naming=false # step and skip only add to `names`
@@ -258,7 +259,7 @@ start_e2e() {
   say "e2e: the end-to-end tests start in the background when the control plane is built."
   background e2e env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
     until [[ -e $0 ]]; do sleep 1; done
-    [[ $(cat "$0") == [03] ]] && exec timeout --foreground -k 60 5400 "$@"' \
+    [[ $(cat "$0") == [03] ]] && exec timeout --foreground -k 300 5400 "$@"' \
     "$LOGS/control-plane.code" "$PYTHON" tests/e2e/run.py "${options[@]}"
   e2e=$started
   start_node "$LOGS/e2e.code"
@@ -272,7 +273,7 @@ start_node() {
   [[ ${CI:-} != true ]] || ((EUID != 0)) || options=(--require)
   background node env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
     until [[ -e $0 && -e $1 ]]; do sleep 1; done
-    [[ $(cat "$1") == [03] ]] && shift && exec timeout --foreground -k 60 5400 "$@"' \
+    [[ $(cat "$1") == [03] ]] && shift && exec timeout --foreground -k 300 5400 "$@"' \
     "$1" "$LOGS/node-programs.code" "$PYTHON" tests/node/run.py "${options[@]}"
   node=$started
 }

@@ -33,12 +33,16 @@ def units(tree, build):
         if path.is_relative_to(tree.root):
             name = path.relative_to(tree.root).as_posix()
             if tree.has(name) and name.startswith("src/"):
-                found[name] = entry["command"]
+                found[name] = found.get(name, "") + entry["command"]  # those of snug-gate are compiled twice
     return found
 
 
 def tool_version():
     return " ".join(output_of(TOOL, "--version").split())
+
+
+def fingerprints(tree, jobs):
+    return {path: fingerprint(tree, path, more)[:HASH] for path, (_, more) in jobs.items()}
 
 
 def main():
@@ -54,7 +58,7 @@ def main():
     jobs = {path: ([TOOL, "--quiet", "-p", str(build), path],
                    tool + flags.replace(str(build), "BUILD").replace(str(tree.root), "ROOT"))
             for path, flags in found.items()}
-    marks = {path: fingerprint(tree, path, more)[:HASH] for path, (_, more) in jobs.items()}
+    marks = fingerprints(tree, jobs)
     green = set(tree.text(LAST_GREEN).split()) if tree.has(LAST_GREEN) else set()
     due = {path: job for path, job in jobs.items() if marks[path] not in green}
     failed = run_cached(tree, "clang-tidy", due)
@@ -64,6 +68,8 @@ def main():
     print(f"{len(found) - len(due)} units have not changed since the last recorded pass")
     print(f"{len(found) - len(failed)} passed, {len(failed)} failed, 0 skipped")
     if sys.argv[2:] == ["--record"] and not failed:
+        if fingerprints(Tree(tree.root), jobs) != marks:
+            sys.exit("--record: sources have changed since this run began, so it may not have read what would be recorded")
         (tree.root / LAST_GREEN).write_text("".join(f"{mark}\n" for mark in sorted(marks.values())), encoding="utf-8")
     return 1 if failed else 0
 

@@ -31,7 +31,7 @@ def closure(tree, path, seen=None):
     for _, name, quoted in includes(tree.text(path)):
         if quoted:
             for candidate in (beside + name, "include/" + name, "src/" + name, "tests/" + name,
-                              "src/codec/" + name + ".in"):
+                              "src/codec/" + name + ".in", "src/adapters/http/" + name + ".in"):
                 closure(tree, candidate, seen)
     return seen
 
