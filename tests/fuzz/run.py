@@ -32,7 +32,7 @@ CORPUS = ROOT / "tests/fuzz/corpus"
 RESULTS = ROOT / "bench/results/fuzz.md"
 PLANTED = "planted"
 PLANTED_SECONDS = 600  # at most: it ends with the finding
-LIMITS = ["-timeout=120", "-rss_limit_mb=1024", "-max_len=16384", "-print_final_stats=1"]
+LIMITS = ["-timeout=30", "-rss_limit_mb=1024", "-max_len=16384", "-print_final_stats=1"]
 ENVIRONMENT = {"UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
                "ASAN_OPTIONS": "detect_stack_use_after_return=1:quarantine_size_mb=64"}
 EXECUTED = re.compile(r"^stat::number_of_executed_units:\s*(\d+)$", re.M)

@@ -9,7 +9,7 @@ import ssl
 import uuid
 
 from .manifests import ROOT
-from .processes import free_port, wait_until
+from .processes import wait_until
 
 _FIRST_LINE = re.compile(r"listening extender=127\.0\.0\.1:(\d+) admin=127\.0\.0\.1:(\d+)"
                          r"(?: webhook=127\.0\.0\.1:(\d+))?")
@@ -27,9 +27,8 @@ class Extender:
     def __init__(self, plane, kubeconfig, flags, env=None, host=None):
         self._plane = plane
         self._host = host
-        # Ports that nobody else gets while it is killed and starts again.
-        self._flags = {"kubeconfig": kubeconfig, "listen": f"127.0.0.1:{free_port()}",
-                       "admin-listen": f"127.0.0.1:{free_port()}", **flags}
+        self._flags = {"kubeconfig": kubeconfig, "listen": "127.0.0.1:0",
+                       "admin-listen": "127.0.0.1:0", **flags}
         # A container that is restarted keeps its pod's uid.
         self._env = {"POD_UID": str(uuid.uuid4()), **(env or {})}
         self.process = None

@@ -111,11 +111,13 @@ def summary(passed, failed, skipped):
 def run(tests, plane):
     """Starts the control plane and stops it."""
     lines = Lines(plane, 0)
+    is_cut_short = False
     try:
         plane.start()
         Scenario.session = Session(plane)
         unittest.TestSuite(tests).run(lines)
     except KeyboardInterrupt:
+        is_cut_short = True
         print("cut short: the other scenarios count as skipped", flush=True)
     finally:
         bad = lines.failed or lines.testsRun < len(tests)
@@ -123,7 +125,8 @@ def run(tests, plane):
         if bad:
             lines.print_reasons()
             print(f"the logs of all programs are in {plane.folder}", flush=True)
-    return summary(lines.passed, lines.failed, len(tests) - lines.passed - lines.failed)
+    code = summary(lines.passed, lines.failed, len(tests) - lines.passed - lines.failed)
+    return 1 if is_cut_short else code
 
 
 def main(description, folder, make_plane, more_flags=None):

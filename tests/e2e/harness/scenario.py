@@ -312,7 +312,7 @@ class Scenario(unittest.TestCase):
         return refusal(pod)[1] if pod else "no such pod"
 
     def _wipe(self):
-        wait_until("the cluster is empty", self._is_empty, 120)
+        wait_until("the cluster is empty", self._is_empty, 120, every=0.5)
 
     def _is_empty(self):
         """Once more where the API server could not delete thousands of pods within its own limit of a minute."""
