@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "snug/model/required_plugins.hpp"
+
 namespace snug::agent {
 namespace {
 
-constexpr std::string_view kRequiredPrefix = "required-plugins.noderesource.dev/container.";
-/// Holds for the containers without a key of their own.
-constexpr std::string_view kRequiredOfPod = "required-plugins.noderesource.dev/pod";
 constexpr std::string_view kMarkPrefix = "snug.dev/seen-by.";
 constexpr std::string_view kNameCharacters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
@@ -33,9 +32,10 @@ bool names(std::string_view list, std::string_view name) {
 
 bool requires_plugin(const SandboxView& sandbox, const ContainerView& container,
                      std::string_view plugin) {
-  auto required = sandbox.annotations.find(joined(kRequiredPrefix, container.name));
+  auto required =
+      sandbox.annotations.find(joined(model::kRequiredPluginsOfContainer, container.name));
   if (required == sandbox.annotations.end())
-    required = sandbox.annotations.find(std::string(kRequiredOfPod));
+    required = sandbox.annotations.find(std::string(model::kRequiredPluginsOfPod));
   return required != sandbox.annotations.end() && names(required->second, plugin);
 }
 

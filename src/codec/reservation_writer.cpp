@@ -5,6 +5,7 @@
 #include "codec/json_writer.hpp"
 #include "snug/admission/pod_defaults.hpp"
 #include "snug/codec/reservation_codec.hpp"
+#include "snug/model/required_plugins.hpp"
 #include "snug/request/pod_request_parser.hpp"
 #include "snug/request/quantity.hpp"
 
@@ -14,19 +15,14 @@ namespace {
 using Devices = std::vector<model::ReservedDevice>;
 
 constexpr std::string_view kPrefix = "snug.dev/";
-/// NRI's default validator reads this key, with the name of a container, as a YAML list of names of
-/// plug-ins.
-constexpr std::string_view kRequiredPluginsPrefix = "required-plugins.noderesource.dev/container.";
-/// Of all containers of the pod that have no requirement of their own.
-constexpr std::string_view kRequiredPluginsOfPod = "required-plugins.noderesource.dev/pod";
 constexpr std::string_view kAgent = R"(["snug"])";
 /// The API server takes a longer key in a binding, and then refuses all updates of the pod, even
 /// those of the kubelet. The name of a container with limits of nvidia.com/* may be that long.
 constexpr std::size_t kLongestRequiredName = 63 - std::string_view("container.").size();
 
 std::string requirement_key(std::string_view container) {
-  if (container.size() > kLongestRequiredName) return std::string(kRequiredPluginsOfPod);
-  return std::string(kRequiredPluginsPrefix).append(container);
+  if (container.size() > kLongestRequiredName) return std::string(model::kRequiredPluginsOfPod);
+  return std::string(model::kRequiredPluginsOfContainer).append(container);
 }
 
 /// Whether the kubelet gives the container GPUs or slices.

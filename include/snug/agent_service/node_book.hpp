@@ -2,11 +2,9 @@
 // thread that reads the driver sets it, the threads that answer the container runtime read it.
 #pragma once
 
-#include <memory>
-
 #include "snug/agent/device_report.hpp"
 #include "snug/agent/driver_files.hpp"
-#include "snug/base/mutex.hpp"
+#include "snug/agent_service/book.hpp"
 
 namespace snug::agent_service {
 
@@ -17,22 +15,6 @@ struct NodeKnowledge {
   friend bool operator==(const NodeKnowledge&, const NodeKnowledge&) = default;
 };
 
-class NodeBook {
- public:
-  /// Never null.
-  [[nodiscard]] std::shared_ptr<const NodeKnowledge> get() const SNUG_EXCLUDES(mutex_) {
-    const base::MutexLock lock(mutex_);
-    return knowledge_;
-  }
-  void set(std::shared_ptr<const NodeKnowledge> knowledge) SNUG_EXCLUDES(mutex_) {
-    const base::MutexLock lock(mutex_);
-    knowledge_ = std::move(knowledge);
-  }
-
- private:
-  mutable base::Mutex mutex_;
-  std::shared_ptr<const NodeKnowledge> knowledge_ SNUG_GUARDED_BY(mutex_) =
-      std::make_shared<const NodeKnowledge>();
-};
+using NodeBook = Book<NodeKnowledge>;
 
 }  // namespace snug::agent_service

@@ -2,11 +2,10 @@
 // the container runtime, and the inventory. Thread-safe.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "snug/agent/reserved_slices.hpp"
-#include "snug/base/mutex.hpp"
+#include "snug/agent_service/book.hpp"
 
 namespace snug::agent_service {
 
@@ -19,22 +18,6 @@ struct SliceTroubles {
   friend bool operator==(const SliceTroubles&, const SliceTroubles&) = default;
 };
 
-class SliceTroubleBook {
- public:
-  /// Never null; another pointer after each change.
-  [[nodiscard]] std::shared_ptr<const SliceTroubles> get() const SNUG_EXCLUDES(mutex_) {
-    const base::MutexLock lock(mutex_);
-    return troubles_;
-  }
-  void set(std::shared_ptr<const SliceTroubles> troubles) SNUG_EXCLUDES(mutex_) {
-    const base::MutexLock lock(mutex_);
-    troubles_ = std::move(troubles);
-  }
-
- private:
-  mutable base::Mutex mutex_;
-  std::shared_ptr<const SliceTroubles> troubles_ SNUG_GUARDED_BY(mutex_) =
-      std::make_shared<const SliceTroubles>();
-};
+using SliceTroubleBook = Book<SliceTroubles>;
 
 }  // namespace snug::agent_service
