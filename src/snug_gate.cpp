@@ -8,6 +8,7 @@
 
 #include "snug/adapters/host/gate_files.hpp"
 #include "snug/adapters/nri/runtime_gate.hpp"
+#include "snug/base/version.hpp"
 #include "snug/config/signals.hpp"
 
 namespace {
@@ -75,6 +76,8 @@ int main(int argc, char** argv) {
   if (argc > 2) return fail_usage("unknown flag " + std::string(argv[2]));
   if (installs && flag == kInstall) return fail_usage("--install= names no folder");
   if (installs) return install(std::string(flag.substr(kInstall.size())));
-  std::fputs(flag == "--help" ? kUsage : "snug-gate " SNUG_VERSION "\n", stdout);
+  const std::string text =
+      flag == "--help" ? std::string(kUsage) : snug::base::version_of("snug-gate") + "\n";
+  std::fputs(text.c_str(), stdout);
   return kDone;
 }

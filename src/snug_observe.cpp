@@ -9,6 +9,7 @@
 
 #include "observe_app/observe.hpp"
 #include "snug/base/text.hpp"
+#include "snug/base/version.hpp"
 #include "snug/verify/verify_limits.hpp"
 #include "snug/verify_codec/observation_codec.hpp"
 
@@ -40,7 +41,7 @@ std::expected<Flags, std::string> read_flags(int argc, const char* const* argv) 
     if (word == "--help") {
       flags.print_and_exit = kUsage;
     } else if (word == "--version") {
-      flags.print_and_exit = "snug-observe " SNUG_VERSION "\n";
+      flags.print_and_exit = snug::base::version_of("snug-observe") + "\n";
     } else if (word.starts_with(kResult)) {
       flags.result = word.substr(kResult.size());
     } else if (word.starts_with(kAllocate)) {

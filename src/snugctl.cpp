@@ -8,6 +8,7 @@
 
 #include "ctl/commands.hpp"
 #include "ctl/completion.hpp"
+#include "snug/base/version.hpp"
 #include "snug/config/flag_errors.hpp"
 
 namespace {
@@ -27,7 +28,7 @@ int complete_words(const CLI::App& app, int count, const char* const* words) {
 int run(int argc, const char* const* argv) {
   CLI::App app("Checks policy files, queries a running Snug, and simulates Snug's decisions.",
                snug::ctl::program_name());
-  app.set_version_flag("--version", snug::ctl::program_name() + " " SNUG_VERSION,
+  app.set_version_flag("--version", snug::base::version_of(snug::ctl::program_name()),
                        "Print the version and exit");
   app.require_subcommand(1);
   snug::ctl::Action chosen_action;

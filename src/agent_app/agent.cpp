@@ -32,6 +32,7 @@
 #include "snug/agent_service/probe_steering.hpp"
 #include "snug/agent_service/retry_causes.hpp"
 #include "snug/base/agent_limits.hpp"
+#include "snug/base/version.hpp"
 #include "snug/service/ticker.hpp"
 
 namespace snug::agent_app {
@@ -93,7 +94,7 @@ agent::ShareSettings share_settings(const config::AgentOptions& options) {
 struct Agent::Parts {
   explicit Parts(const config::AgentOptions& options)
       : log(options.log),
-        metrics(obs::make_agent_metrics(SNUG_VERSION)),
+        metrics(obs::make_agent_metrics(base::version())),
         host({.host_root = options.host_root.empty() ? "/" : options.host_root,
               .driver_root = options.driver_root,
               .dev_root = options.dev_root,
@@ -287,7 +288,7 @@ base::Result<void> Agent::start() {
   if (!parts.enforcement.own_pod().uid.empty()) {
     if (auto started = parts.probe.start(); !started) return started;
   }
-  parts.log.write(service::LogLevel::kInfo, "snug-agent " SNUG_VERSION " starts",
+  parts.log.write(service::LogLevel::kInfo, base::version_of("snug-agent") + " starts",
                   {{"node", options_.node}});
   parts.device_thread = std::thread([&parts] {
     while (!parts.stopping) parts.device_loop->step(kEventWait);

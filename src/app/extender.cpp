@@ -29,6 +29,7 @@
 #include "snug/adapters/obs/log.hpp"
 #include "snug/adapters/obs/metrics.hpp"
 #include "snug/base/text.hpp"
+#include "snug/base/version.hpp"
 #include "snug/codec/manifests.hpp"
 #include "snug/config/files.hpp"
 #include "snug/service/admin_access.hpp"
@@ -75,7 +76,7 @@ struct Extender::Parts {
   explicit Parts(const config::Options& options)
       : log(options.log),
         metrics(obs::make_prometheus_metrics(
-            {.version = SNUG_VERSION,
+            {.version = base::version(),
              .gpu_series = options.gpu_metrics,
              .max_gpus = static_cast<std::size_t>(options.limits.max_gpu_series),
              .max_namespaces = static_cast<std::size_t>(options.limits.max_namespace_series)})) {}
@@ -251,7 +252,7 @@ base::Result<void> Extender::start() {
   start_source();
   start_election();
   parts_->log.write(service::LogLevel::kInfo,
-                    "snug-extender " SNUG_VERSION " starts: answer " +
+                    base::version_of("snug-extender") + " starts: answer " +
                         std::string(config::answer_mode_name(options_.answer)) + ", policy " +
                         parts_->policy_store->current().policy->default_profile_name +
                         (options_.cluster.empty() ? ", a real API server" : ", embedded mode"));

@@ -10,6 +10,7 @@
 
 #include "config/option_values.hpp"
 #include "snug/base/agent_limits.hpp"
+#include "snug/base/version.hpp"
 #include "snug/config/flag_errors.hpp"
 
 namespace snug::config {
@@ -178,7 +179,7 @@ base::Result<AgentOptions> read_agent_options(int argc, const char* const* argv)
   AgentOptions options;
   CLI::App app("Gives each container of its node exactly the GPUs that Snug has reserved for it.",
                "snug-agent");
-  app.set_version_flag("--version", "snug-agent " SNUG_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", base::version_of("snug-agent"), "Print the version and exit");
   app.add_flag("--probe", options.is_probe,
                "run as the container `probe` of the agent's pod, which only waits");
   app.add_flag("--dynamic-mig", options.dynamic_mig,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "config/option_values.hpp"
+#include "snug/base/version.hpp"
 #include "snug/config/flag_errors.hpp"
 
 namespace snug::config {
@@ -79,7 +80,7 @@ base::Result<MpsOptions> read_mps_options(int argc, const char* const* argv) {
   MpsOptions options;
   CLI::App app("Runs an MPS daemon for each GPU of its node for which snug-agent wants one.",
                "snug-mps");
-  app.set_version_flag("--version", "snug-mps " SNUG_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", base::version_of("snug-mps"), "Print the version and exit");
   std::map<std::string_view, std::string> values;
   for (const MpsOptionRow& row : kMpsRows) {
     app.add_option(std::string(row.flag), values[row.flag], std::string(row.help))

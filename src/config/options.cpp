@@ -4,6 +4,7 @@
 #include <map>
 
 #include "config/option_table.hpp"
+#include "snug/base/version.hpp"
 #include "snug/config/files.hpp"
 #include "snug/config/flag_errors.hpp"
 
@@ -36,7 +37,8 @@ std::string help_of(const OptionRow& row) {
 base::Result<CommandLine> parse(int argc, const char* const* argv) {
   CommandLine line;
   CLI::App app(description(), "snug-extender");
-  app.set_version_flag("--version", "snug-extender " SNUG_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", base::version_of("snug-extender"),
+                       "Print the version and exit");
   app.add_option("--config", line.config, "the configuration file (YAML)")->type_name("FILE");
   std::map<std::string_view, Values> flag_values;
   for (const OptionRow& row : option_rows()) {

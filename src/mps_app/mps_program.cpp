@@ -13,6 +13,7 @@
 #include "snug/adapters/obs/mps_metrics.hpp"
 #include "snug/adapters/process/processes.hpp"
 #include "snug/base/clock.hpp"
+#include "snug/base/version.hpp"
 #include "snug/mps_service/supervisor.hpp"
 
 namespace snug::mps_app {
@@ -26,7 +27,7 @@ constexpr std::chrono::milliseconds kTick{50};
 struct MpsProgram::Parts {
   explicit Parts(const config::MpsOptions& options)
       : log(options.log),
-        metrics(SNUG_VERSION),
+        metrics(base::version()),
         folders({.root = options.root,
                  .shared_memory_mib = options.shared_memory_mib,
                  .driver_root = options.driver_root,
@@ -71,7 +72,7 @@ base::Result<void> MpsProgram::start() {
   if (const auto prepared = parts.folders.prepare(); !prepared)
     return std::unexpected(prepared.error());
   if (auto served = serve(); !served) return served;
-  parts.log.write(service::LogLevel::kInfo, "snug-mps " SNUG_VERSION " starts",
+  parts.log.write(service::LogLevel::kInfo, base::version_of("snug-mps") + " starts",
                   {{"root", options_.root}});
   parts.supervisor.adopt_daemons(parts.clock.now());
   return {};

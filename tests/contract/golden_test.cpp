@@ -14,6 +14,7 @@
 #include "snug/adapters/memory/memory_api.hpp"
 #include "snug/codec/manifests.hpp"
 #include "snug/codec/policy_codec.hpp"
+#include "support/source_file.hpp"
 #include "unit/service/fixture.hpp"
 
 namespace snug::testing::golden_test {
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-const fs::path kExamples = fs::path(SNUG_SOURCE_DIR) / "api" / "examples";
+const fs::path kExamples = snug::source_file("api/examples");
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path);

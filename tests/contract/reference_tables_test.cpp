@@ -24,6 +24,7 @@
 #include "snug/config/mps_options.hpp"
 #include "snug/model/reasons.hpp"
 #include "support/node_states.hpp"
+#include "support/source_file.hpp"
 
 namespace snug::reference_tables_test {
 namespace {
@@ -85,7 +86,7 @@ std::string with_table(const std::string& page, const Cells& head, const std::ve
 /// Checks the table of docs/reference/NAME.md with this head, or writes it.
 void check_table(const std::string& name, const Cells& head, const std::vector<Cells>& rows) {
   ASSERT_FALSE(rows.empty());
-  const std::string path = SNUG_SOURCE_DIR "/docs/reference/" + name + ".md";
+  const std::string path = snug::source_file("docs/reference/") + name + ".md";
   std::stringstream page;
   page << std::ifstream(path).rdbuf();
   ASSERT_NE(page.str().find(line_of(head) + "\n|"), std::string::npos)

@@ -15,12 +15,12 @@
 #include "snug/codec/kube_objects.hpp"
 #include "snug/codec/object_names.hpp"
 #include "snug/codec/stream_splitters.hpp"
+#include "support/source_file.hpp"
 
 namespace snug::watch_test {
 namespace {
 
-const std::filesystem::path kSamples =
-    std::filesystem::path(SNUG_SOURCE_DIR) / "tests" / "contract" / "watch";
+const std::filesystem::path kSamples = snug::source_file("tests/contract/watch");
 
 template <typename Splitter>
 std::vector<std::string> objects_in(const char* name) {

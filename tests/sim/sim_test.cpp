@@ -20,11 +20,12 @@ namespace {
 #ifdef SNUG_SANITIZED
 constexpr std::uint64_t kSeedsPerShard = 4;  // one thread: the sanitizers need few
 constexpr std::uint64_t kPairsPerShard = 4;
+constexpr std::uint64_t kShards = 1;
 #else
 constexpr std::uint64_t kSeedsPerShard = 50;
 constexpr std::uint64_t kPairsPerShard = 150;
-#endif
 constexpr std::uint64_t kShards = 4;
+#endif
 
 std::int64_t from_environment(const char* name, std::int64_t otherwise) {
   const char* text = std::getenv(name);

@@ -4,9 +4,8 @@
   python3 tests/tidy/clang_tidy.py BUILD-FOLDER [--record]
 
 A unit that passed is not looked at again until it, a header of ours that it includes, its flags,
-.clang-tidy or the tool's version change. What passed is known from two sources: this machine's cache,
-and tests/tidy/last_green, which has a hash of all this for each unit, so that it holds for any commit.
---record writes that file when all units pass.
+.clang-tidy or the tool's version change (see compiled.py).
+--record also compiles each header alone, as tidy.py does, and writes tests/tidy/last_green when all pass.
 Ends with `N passed, N failed, N skipped`.
 """
 
@@ -16,13 +15,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from compiled import fingerprint, output_of, run_cached  # noqa: E402
+from compiled import LAST_GREEN, header_jobs, marks, output_of, recorded, run_cached  # noqa: E402
 from tree import Tree  # noqa: E402
 
 TOOL = "clang-tidy-19"
 SHOWN = 30  # lines for each unit
-LAST_GREEN = "tests/tidy/last_green"  # a hash in each line
-HASH = 16  # characters
 
 
 def units(tree, build):
@@ -41,36 +38,35 @@ def tool_version():
     return " ".join(output_of(TOOL, "--version").split())
 
 
-def fingerprints(tree, jobs):
-    return {path: fingerprint(tree, path, more)[:HASH] for path, (_, more) in jobs.items()}
-
-
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--record"]):
         sys.exit(__doc__)
     tree = Tree(Path(__file__).resolve().parents[2])
     build = Path(sys.argv[1]).resolve()
-    found = units(tree, build)
-    if not found:
+    flags_of = units(tree, build)
+    if not flags_of:
         print(f"{build} compiles no file of this tree\n0 passed, 1 failed, 0 skipped")
         return 1
     tool = tool_version() + tree.text(".clang-tidy")
     jobs = {path: ([TOOL, "--quiet", "-p", str(build), path],
                    tool + flags.replace(str(build), "BUILD").replace(str(tree.root), "ROOT"))
-            for path, flags in found.items()}
-    marks = fingerprints(tree, jobs)
-    green = set(tree.text(LAST_GREEN).split()) if tree.has(LAST_GREEN) else set()
-    due = {path: job for path, job in jobs.items() if marks[path] not in green}
-    failed = run_cached(tree, "clang-tidy", due)
+            for path, flags in flags_of.items()}
+    found = marks(tree, jobs)
+    print(f"{len(set(found.values()) & recorded(tree))} units have not changed since the last recorded pass")
+    failed = run_cached(tree, "clang-tidy", jobs)
+    if sys.argv[2:] == ["--record"]:
+        headers = header_jobs(tree)
+        failed |= run_cached(tree, "headers", headers)
+        jobs |= headers
+        found |= marks(tree, headers)
     for path, text in sorted(failed.items()):
         print(f"FAIL {path}")
         print("\n".join(text.strip().splitlines()[:SHOWN]))
-    print(f"{len(found) - len(due)} units have not changed since the last recorded pass")
-    print(f"{len(found) - len(failed)} passed, {len(failed)} failed, 0 skipped")
+    print(f"{len(jobs) - len(failed)} passed, {len(failed)} failed, 0 skipped")
     if sys.argv[2:] == ["--record"] and not failed:
-        if fingerprints(Tree(tree.root), jobs) != marks:
+        if marks(Tree(tree.root), jobs) != found:
             sys.exit("--record: sources have changed since this run began, so it may not have read what would be recorded")
-        (tree.root / LAST_GREEN).write_text("".join(f"{mark}\n" for mark in sorted(marks.values())), encoding="utf-8")
+        (tree.root / LAST_GREEN).write_text("".join(f"{mark}\n" for mark in sorted(found.values())), encoding="utf-8")
     return 1 if failed else 0
 
 

@@ -1,4 +1,7 @@
-"""Checks that run a compiler on one file each, and remember what passed by the hash of all it read."""
+"""Checks that run a compiler on one file each, and remember what passed by the hash of all it read.
+
+What passed is known from two sources: this machine's cache, and tests/tidy/last_green, which has a hash
+for each file and so holds for any commit (clang_tidy.py --record writes it)."""
 
 import hashlib
 import os
@@ -12,6 +15,8 @@ from tree import Finding
 
 JOBS = 2
 PACKAGES = ["cpp-httplib"]
+LAST_GREEN = "tests/tidy/last_green"  # a mark in each line
+MARK = 16  # characters of a hash
 
 
 def cache_folder(name):
@@ -55,15 +60,28 @@ def output_of(*command):
     return done.stdout + done.stderr
 
 
+def marks(tree, jobs):
+    """{path: what LAST_GREEN has of a job that passed}; jobs as in run_cached."""
+    return {path: fingerprint(tree, path, more)[:MARK] for path, (_, more) in jobs.items()}
+
+
+def recorded(tree):
+    return set(tree.text(LAST_GREEN).split()) if tree.has(LAST_GREEN) else set()
+
+
 def run_cached(tree, folder, jobs):
     """{path: output of the failed run}; jobs: {path: (command, what else its result depends on)}.
 
     What passed is not run again."""
     store = cache_folder(folder)
+    green = recorded(tree)
 
     def one(item):
         path, (command, more) = item
-        mark = store / fingerprint(tree, path, more)
+        name = fingerprint(tree, path, more)
+        if name[:MARK] in green:
+            return path, None
+        mark = store / name
         if mark.exists():
             mark.touch()
             return path, None
@@ -88,8 +106,8 @@ def first_included(tree):
     return found
 
 
-def headers_stand_alone(tree):
-    """Each header compiles alone. Headers that a source includes first are checked by the build."""
+def header_jobs(tree):
+    """Those for run_cached that compile each header alone, but not what the build compiles alone."""
     compiler = os.environ.get("CXX", "g++")
     flags = output_of("pkg-config", "--cflags", *PACKAGES).split()
     version = output_of(compiler, "--version").split("\n")[0]
@@ -101,8 +119,13 @@ def headers_stand_alone(tree):
                        "-DSNUG_SOURCE_DIR=\".\"", *flags, "-Iinclude", "-Isrc", "-Itests",
                        "-include", path, os.devnull]
             jobs[path] = (command, version + " ".join(command))
-    if not jobs and not built:
+    return jobs
+
+
+def headers_stand_alone(tree):
+    """Each header compiles alone. Headers that a source includes first are checked by the build."""
+    if not any(path.endswith(".hpp") for path in tree.cpp("include", "src", "tests", "bench")):
         yield Finding("include", 1, "there is no header to compile")
-    for path, text in run_cached(tree, "headers", jobs).items():
+    for path, text in run_cached(tree, "headers", header_jobs(tree)).items():
         match = re.search(r"[^\n]*:\d+: (?:fatal )?error: .*", text)
         yield Finding(path, 1, "does not compile alone: " + (match or re.match(".*", text)).group(0))

@@ -12,6 +12,7 @@
 
 #include "snug/request/pod_request_parser.hpp"
 #include "support/node_states.hpp"
+#include "support/source_file.hpp"
 
 namespace snug::mirrored_resources_test {
 namespace {
@@ -21,7 +22,7 @@ using nlohmann::json;
 constexpr admission::CardRange kCards{.smallest = {16384}, .largest = {81920}};
 
 json read_rows() {
-  std::ifstream file(SNUG_SOURCE_DIR "/tests/contract/mirrored_amounts.json");
+  std::ifstream file(snug::source_file("tests/contract/mirrored_amounts.json"));
   return json::parse(file);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "snug/request/pod_request_parser.hpp"
+#include "support/source_file.hpp"
 
 namespace snug::pod_additions_test {
 namespace {
@@ -202,7 +203,7 @@ void apply(AdmittedPod& pod, const admission::Addition& addition) {
 }
 
 json read_amount_rows() {
-  std::ifstream file(SNUG_SOURCE_DIR "/tests/contract/mirrored_amounts.json");
+  std::ifstream file(snug::source_file("tests/contract/mirrored_amounts.json"));
   return json::parse(file)["rows"];
 }
 

@@ -7,6 +7,8 @@
 #include <ostream>
 #include <sstream>
 
+#include "support/source_file.hpp"
+
 namespace snug::policy_codec_test {
 namespace {
 
@@ -218,7 +220,7 @@ TEST(PolicyCodecTest, TheDefaultPolicyLoads) {
 
 TEST(PolicyCodecTest, EveryShippedPolicyLoads) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(SNUG_SOURCE_DIR "/policies")) {
+  for (const auto& entry : std::filesystem::directory_iterator(snug::source_file("policies"))) {
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();
