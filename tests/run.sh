@@ -20,7 +20,8 @@ JOBS=${SNUG_JOBS:-2}
 FOLDER=${SNUG_BUILD:-$PWD/build}
 LOGS=$FOLDER/logs
 RESULTS=$LOGS/results.tsv # step, passed, failed, skipped
-BUILD=$FOLDER/check # preset dev with unity builds and less debug information, which compile faster
+# Preset dev with unity builds, less debug information, and a g++ that collects no garbage below 1 GB: it compiles faster.
+BUILD=$FOLDER/check
 # Debian's Python, which has the packages that setup.sh installs, whatever else comes first in PATH.
 PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
@@ -141,7 +142,7 @@ check_format() {
 # Continues after a compile error, so that the other tests run; the error counts as a failed test.
 build_dev() {
   quietly "$LOGS/configure.log" cmake --preset dev -B "$BUILD" -D CMAKE_UNITY_BUILD=ON \
-    -D CMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG" &&
+    -D CMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG --param ggc-min-heapsize=1000000" &&
     run_single build 5400 cmake --build "$BUILD" -j "$JOBS" -- -k 0
 }
 
@@ -251,13 +252,14 @@ run_programs() {
 }
 
 # Starts the end-to-end tests, which begin when the control plane is built, and after them the
-# scenarios on a node: one control plane at a time.
+# scenarios on a node: one control plane at a time. With GOGC=400 programs written in Go used a fifth less
+# processor time in 25 scenarios than with the default of 100.
 start_e2e() {
   local options=()
   [[ -e $BUILD/snug-extender ]] || return 0
   [[ ${CI:-} != true ]] || options=(--require)
   say "e2e: the end-to-end tests start in the background when the control plane is built."
-  background e2e env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
+  background e2e env GOGC=400 SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
     until [[ -e $0 ]]; do sleep 1; done
     [[ $(cat "$0") == [03] ]] && exec timeout --foreground -k 300 5400 "$@"' \
     "$LOGS/control-plane.code" "$PYTHON" tests/e2e/run.py "${options[@]}"
@@ -271,7 +273,7 @@ start_node() {
   local options=()
   wanted node && [[ -e $BUILD/snug-agent ]] || return 0
   [[ ${CI:-} != true ]] || ((EUID != 0)) || options=(--require)
-  background node env SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
+  background node env GOGC=400 SNUG_EXTENDER="$BUILD/snug-extender" bash -c '
     until [[ -e $0 && -e $1 ]]; do sleep 1; done
     [[ $(cat "$1") == [03] ]] && shift && exec timeout --foreground -k 300 5400 "$@"' \
     "$1" "$LOGS/node-programs.code" "$PYTHON" tests/node/run.py "${options[@]}"

@@ -86,10 +86,6 @@ def tail(path, lines=TAIL_LINES):
     return "\n".join(text.splitlines()[-lines:])
 
 
-# With the default of 100, programs written in Go spend a fifth of their processor time on collecting garbage here.
-GARBAGE_COLLECTION = {"GOGC": "400"}
-
-
 class Process:
     """One program in a process group of its own, with its output in two files of `folder`."""
 
@@ -104,7 +100,7 @@ class Process:
         with open(self.stdout, "wb") as out, open(self.stderr, "wb") as err:
             self._popen = subprocess.Popen(
                 guard + [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=out,
-                stderr=err, env={**GARBAGE_COLLECTION, **os.environ, **(env or {})}, start_new_session=True)
+                stderr=err, env={**os.environ, **(env or {})}, start_new_session=True)
 
     def running(self):
         return self._popen.poll() is None

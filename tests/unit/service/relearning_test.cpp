@@ -15,7 +15,7 @@ constexpr int kLiving = 64;
 constexpr int kGone = 40;
 /// Enough for tables to be made twice more.
 #ifdef SNUG_SANITIZED
-constexpr int kFurther = 160;  // there is one thread, so the sanitizers need no more
+constexpr int kFurther = 200;  // there is one thread, so the sanitizers need no more
 #else
 constexpr int kFurther = 400;
 #endif
