@@ -20,8 +20,7 @@ JOBS=${SNUG_JOBS:-2}
 FOLDER=${SNUG_BUILD:-$PWD/build}
 LOGS=$FOLDER/logs
 RESULTS=$LOGS/results.tsv # step, passed, failed, skipped
-# Preset dev with unity builds, less debug information, and a g++ that collects no garbage below 1 GB: it compiles faster.
-BUILD=$FOLDER/check
+BUILD=$FOLDER/check # preset dev with unity builds and less debug information, which compile faster
 # Debian's Python, which has the packages that setup.sh installs, whatever else comes first in PATH.
 PYTHON=/usr/bin/python3
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
@@ -142,7 +141,7 @@ check_format() {
 # Continues after a compile error, so that the other tests run; the error counts as a failed test.
 build_dev() {
   quietly "$LOGS/configure.log" cmake --preset dev -B "$BUILD" -D CMAKE_UNITY_BUILD=ON \
-    -D CMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG --param ggc-min-heapsize=1000000" &&
+    -D CMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -g1 -DNDEBUG" &&
     run_single build 5400 cmake --build "$BUILD" -j "$JOBS" -- -k 0
 }
 

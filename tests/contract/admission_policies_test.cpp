@@ -19,7 +19,7 @@ std::string written(const admission::PodDefaults& defaults) {
 }
 
 TEST(AdmissionPolicies, ThoseOfDeployAreTheDefault) {
-  std::ifstream file(snug::source_file("deploy/admission-gpu-pods.yaml"));
+  std::ifstream file(source_file("deploy/admission-gpu-pods.yaml"));
   const std::string shipped{std::istreambuf_iterator<char>(file), {}};
   EXPECT_EQ(written({}), shipped) << "snugctl admission > deploy/admission-gpu-pods.yaml";
 }

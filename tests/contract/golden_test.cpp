@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-const fs::path kExamples = snug::source_file("api/examples");
+const fs::path kExamples = source_file("api/examples");
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path);

@@ -86,7 +86,7 @@ std::string with_table(const std::string& page, const Cells& head, const std::ve
 /// Checks the table of docs/reference/NAME.md with this head, or writes it.
 void check_table(const std::string& name, const Cells& head, const std::vector<Cells>& rows) {
   ASSERT_FALSE(rows.empty());
-  const std::string path = snug::source_file("docs/reference/") + name + ".md";
+  const std::string path = source_file("docs/reference/") + name + ".md";
   std::stringstream page;
   page << std::ifstream(path).rdbuf();
   ASSERT_NE(page.str().find(line_of(head) + "\n|"), std::string::npos)

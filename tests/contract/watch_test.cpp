@@ -20,7 +20,7 @@
 namespace snug::watch_test {
 namespace {
 
-const std::filesystem::path kSamples = snug::source_file("tests/contract/watch");
+const std::filesystem::path kSamples = source_file("tests/contract/watch");
 
 template <typename Splitter>
 std::vector<std::string> objects_in(const char* name) {

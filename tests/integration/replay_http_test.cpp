@@ -39,7 +39,7 @@ std::string text_of(const std::string& path) {
 
 /// The first of the arrivals of this name.
 sim::Trace openb(const std::string& arrivals) {
-  const std::string folder = snug::source_file("bench/packing/openb/");
+  const std::string folder = source_file("bench/packing/openb/");
   const std::string nodes = text_of(folder + "openb_node_list_gpu_node.csv");
   const std::string pods = text_of(folder + "openb_pod_list_default.csv");
   const std::string order = text_of(folder + "arrivals/" + arrivals + ".txt");
@@ -213,7 +213,7 @@ class HttpReplay {
 
 class ReplayHttpTest : public ::testing::TestWithParam<const char*> {
  protected:
-  static std::string policy_file() { return snug::source_file("policies/") + GetParam() + ".yaml"; }
+  static std::string policy_file() { return source_file("policies/") + GetParam() + ".yaml"; }
 };
 
 TEST_P(ReplayHttpTest, AFillingClusterIsPackedAsTheSimulatorPacksIt) {

@@ -1,6 +1,6 @@
 // Snug against the naive model: 200 seeds of 2,000 steps in a cluster of shared GPUs, and as many
-// in one with MIG slices; and two Snugs of which one may decide, 600 seeds. One run again, with its
-// steps:
+// in one with MIG slices; and two Snugs of which one may decide, 600 seeds. With sanitizers 4 seeds
+// of each. One run again, with its steps:
 //   SNUG_SIM_SEED=17 SNUG_SIM_CLUSTER=slices SNUG_SIM_STEPS=2000 sim_test
 //   --gtest_filter='*OneSeed*'
 // The clusters are shares, slices and two. More seeds: bench/sim_bench.
@@ -17,8 +17,8 @@
 namespace snug::sim_test {
 namespace {
 
-#ifdef SNUG_SANITIZED
-constexpr std::uint64_t kSeedsPerShard = 4;  // one thread: the sanitizers need few
+#ifdef SNUG_SANITIZED  // there is one thread, so the sanitizers need few
+constexpr std::uint64_t kSeedsPerShard = 4;
 constexpr std::uint64_t kPairsPerShard = 4;
 constexpr std::uint64_t kShards = 1;
 #else

@@ -6,7 +6,7 @@
 
 namespace snug {
 
-/// Returns the path of a file or folder, which is given as a path in the source tree.
+/// Returns the full path of a file or folder of the source tree; `path` is relative to its root.
 [[nodiscard]] std::string source_file(std::string_view path);
 
 }  // namespace snug

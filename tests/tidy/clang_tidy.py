@@ -5,7 +5,7 @@
 
 A unit that passed is not looked at again until it, a header of ours that it includes, its flags,
 .clang-tidy or the tool's version change (see compiled.py).
---record also compiles each header alone, as tidy.py does, and writes tests/tidy/last_green when all pass.
+--record also compiles the headers that tidy.py compiles alone, and writes tests/tidy/last_green when all pass.
 Ends with `N passed, N failed, N skipped`.
 """
 
@@ -41,6 +41,7 @@ def tool_version():
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--record"]):
         sys.exit(__doc__)
+    records = len(sys.argv) == 3
     tree = Tree(Path(__file__).resolve().parents[2])
     build = Path(sys.argv[1]).resolve()
     flags_of = units(tree, build)
@@ -54,7 +55,7 @@ def main():
     found = marks(tree, jobs)
     print(f"{len(set(found.values()) & recorded(tree))} units have not changed since the last recorded pass")
     failed = run_cached(tree, "clang-tidy", jobs)
-    if sys.argv[2:] == ["--record"]:
+    if records:
         headers = header_jobs(tree)
         failed |= run_cached(tree, "headers", headers)
         jobs |= headers
@@ -63,7 +64,7 @@ def main():
         print(f"FAIL {path}")
         print("\n".join(text.strip().splitlines()[:SHOWN]))
     print(f"{len(jobs) - len(failed)} passed, {len(failed)} failed, 0 skipped")
-    if sys.argv[2:] == ["--record"] and not failed:
+    if records and not failed:
         if marks(Tree(tree.root), jobs) != found:
             sys.exit("--record: sources have changed since this run began, so it may not have read what would be recorded")
         (tree.root / LAST_GREEN).write_text("".join(f"{mark}\n" for mark in sorted(found.values())), encoding="utf-8")

@@ -3,6 +3,7 @@
 What passed is known from two sources: this machine's cache, and tests/tidy/last_green, which has a hash
 for each file and so holds for any commit (clang_tidy.py --record writes it)."""
 
+import functools
 import hashlib
 import os
 import re
@@ -15,8 +16,8 @@ from tree import Finding
 
 JOBS = 2
 PACKAGES = ["cpp-httplib"]
-LAST_GREEN = "tests/tidy/last_green"  # a mark in each line
-MARK = 16  # characters of a hash
+LAST_GREEN = "tests/tidy/last_green"  # the beginning of a fingerprint in each line
+RECORDED = 16  # characters of it
 
 
 def cache_folder(name):
@@ -41,6 +42,7 @@ def closure(tree, path, seen=None):
     return seen
 
 
+@functools.cache
 def fingerprint(tree, path, *more):
     """Changes when the file, anything of ours that it includes, or `more` changes."""
     digest = hashlib.sha256()
@@ -62,7 +64,7 @@ def output_of(*command):
 
 def marks(tree, jobs):
     """{path: what LAST_GREEN has of a job that passed}; jobs as in run_cached."""
-    return {path: fingerprint(tree, path, more)[:MARK] for path, (_, more) in jobs.items()}
+    return {path: fingerprint(tree, path, more)[:RECORDED] for path, (_, more) in jobs.items()}
 
 
 def recorded(tree):
@@ -78,10 +80,10 @@ def run_cached(tree, folder, jobs):
 
     def one(item):
         path, (command, more) = item
-        name = fingerprint(tree, path, more)
-        if name[:MARK] in green:
+        whole = fingerprint(tree, path, more)
+        if whole[:RECORDED] in green:
             return path, None
-        mark = store / name
+        mark = store / whole
         if mark.exists():
             mark.touch()
             return path, None
@@ -107,7 +109,7 @@ def first_included(tree):
 
 
 def header_jobs(tree):
-    """Those for run_cached that compile each header alone, but not what the build compiles alone."""
+    """Jobs for run_cached that compile headers alone: all but those that a source includes first."""
     compiler = os.environ.get("CXX", "g++")
     flags = output_of("pkg-config", "--cflags", *PACKAGES).split()
     version = output_of(compiler, "--version").split("\n")[0]
@@ -116,7 +118,7 @@ def header_jobs(tree):
     for path in tree.cpp("include", "src", "tests", "bench"):
         if path.endswith(".hpp") and path not in built:
             command = [compiler, "-std=c++23", "-fsyntax-only", "-x", "c++", "-Wall", "-Wextra",
-                       "-DSNUG_SOURCE_DIR=\".\"", *flags, "-Iinclude", "-Isrc", "-Itests",
+                       *flags, "-Iinclude", "-Isrc", "-Itests",
                        "-include", path, os.devnull]
             jobs[path] = (command, version + " ".join(command))
     return jobs

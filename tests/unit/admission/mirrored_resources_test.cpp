@@ -22,7 +22,7 @@ using nlohmann::json;
 constexpr admission::CardRange kCards{.smallest = {16384}, .largest = {81920}};
 
 json read_rows() {
-  std::ifstream file(snug::source_file("tests/contract/mirrored_amounts.json"));
+  std::ifstream file(source_file("tests/contract/mirrored_amounts.json"));
   return json::parse(file);
 }
 

@@ -203,7 +203,7 @@ void apply(AdmittedPod& pod, const admission::Addition& addition) {
 }
 
 json read_amount_rows() {
-  std::ifstream file(snug::source_file("tests/contract/mirrored_amounts.json"));
+  std::ifstream file(source_file("tests/contract/mirrored_amounts.json"));
   return json::parse(file)["rows"];
 }
 

@@ -220,7 +220,7 @@ TEST(PolicyCodecTest, TheDefaultPolicyLoads) {
 
 TEST(PolicyCodecTest, EveryShippedPolicyLoads) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(snug::source_file("policies"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_file("policies"))) {
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();
